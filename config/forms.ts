@@ -42,7 +42,10 @@ export const interfaceName = Joi.string()
 /** An API token. */
 export const token = Joi.string()
   .pattern(/^pst_[A-Za-z0-9_-]{43}$/)
-  .messages({ 'string.pattern.base': 'must be pst_ and 43 characters of unpadded base64url' });
+  .messages({
+    'string.pattern.base':
+      'must be pst_ and 43 characters of unpadded base64url; `postern token make-bootstrap` makes one',
+  });
 
 /** A token that opens the metrics alone; no API token, which would open everything. */
 export const metricsToken = Joi.string()

@@ -16,6 +16,7 @@ import { unknownNames } from './misspelt.ts';
 import { WARM_UP } from './launch.ts';
 import { networkErrors } from './networks.ts';
 import { prefixAdvice } from './own-paths.ts';
+import { proxyAdvice } from './proxies.ts';
 import { parseRootless, type Rootless, rootlessVariables } from './rootless.ts';
 import { fieldOf, type Setting, settings } from './schema.ts';
 import { parseSupervisor, type Supervisor } from './supervisor.ts';
@@ -318,7 +319,10 @@ export function settingsAdvice(config: Config): Advice[] {
   if (ofPath !== null) advice.push({ about: 'other', text: ofPath });
   return [
     ...advice,
-    ...databaseTlsAdvice(config).map((text) => ({ about: 'other' as const, text })),
+    ...[...proxyAdvice(config), ...databaseTlsAdvice(config)].map((text) => ({
+      about: 'other' as const,
+      text,
+    })),
   ];
 }
 
@@ -350,7 +354,7 @@ export function isInTheClear(config: Config): boolean {
 }
 
 /** True when the database is a server that others may share. */
-function usesServer(config: Config): boolean {
+export function usesServer(config: Config): boolean {
   return config.databaseHost !== null || !(config.databaseUrl ?? 'sqlite:').startsWith('sqlite:');
 }
 

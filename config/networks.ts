@@ -22,6 +22,7 @@ export const refusedRanges: Readonly<Record<NetworkFamily, readonly [string, str
   IPV6: [
     ['::/128', 'unspecified'],
     ['::1/128', 'loopback'],
+    ['::/104', '0.0.0.0/8 inside IPv6'],
     ['::ffff:0:0/96', 'IPv4-mapped'],
     ['fe80::/10', 'link-local'],
     ['ff00::/8', 'multicast'],
@@ -65,8 +66,8 @@ function secondOf(first: ipaddr.IPv4 | ipaddr.IPv6): string {
   return ipaddr.fromByteArray([...bytes.slice(0, -1), (bytes.at(-1) ?? 0) + 1]).toString();
 }
 
-/** Of two networks that share an address, one holds the first address of the other. */
-function overlaps(one: string, other: string): boolean {
+/** Of two networks of one family with a common address, one holds the first of the other. */
+export function overlaps(one: string, other: string): boolean {
   return (
     edgesOf(one)[0].match(ipaddr.parseCIDR(other)) || edgesOf(other)[0].match(ipaddr.parseCIDR(one))
   );

@@ -106,7 +106,7 @@ export const settings = [
     fallback: null,
     example: '10.0.0.0/8,192.0.2.7',
     sentence:
-      'Proxies (addresses, CIDRs or host names, with commas between) whose `X-Forwarded-For` is believed. Without it all people behind a proxy count as one address. A host name (for example a service of Docker Compose) is looked up again each minute; use one only where nobody else can answer for it.',
+      'Proxies (addresses, CIDRs or host names, with commas between) whose `X-Forwarded-For` is believed. Without it all people behind a proxy count as one address. A CIDR does not make devices of the tunnel proxies; only their exact addresses do. A host name (for example a service of Docker Compose) is looked up again each minute; use one only where nobody else can answer for it.',
   },
   {
     name: 'DATA_DIR',
@@ -277,7 +277,7 @@ export const settings = [
     fallback: 'auto',
     example: 'off',
     sentence:
-      '`auto` answers `wg show` at /var/run/wireguard/<interface>.sock, to root alone; nothing can be changed there.',
+      '`auto` answers `wg show` at `/var/run/wireguard/<interface>.sock`, to root alone; nothing can be changed there.',
   },
   {
     name: 'WIREGUARD_IPV4_ENABLED',

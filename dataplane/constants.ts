@@ -98,6 +98,10 @@ export const MAX_LOOKED_AT_PER_PART = 4_096;
 export const MAX_LISTED_PER_PART = 128;
 /** Flows that are looked at for one part of a list; each costs up to 0.3 us. */
 export const FLOWS_LOOKED_AT_PER_PART = 2_048;
+/** Flows that are ranked for one part of a list of the busiest. */
+export const FLOWS_RANKED_PER_PART = 4_096;
+/** Flows that a worker lists of the busiest. */
+export const FLOWS_RANKED = 100;
 /** Flows that are judged again for one part of a trial of a change. */
 export const FLOWS_TRIED_PER_PART = 2_048;
 /** Refusals that are looked at for one part of a list. */

@@ -148,6 +148,17 @@ export interface NetworkConfig extends NetworkRange {
   readonly address: Uint8Array;
 }
 
+/** A TCP connection that a device has opened to the gateway's own address in the tunnel. */
+export interface DoorConnection {
+  /** The port that the device asked for. */
+  readonly port: number;
+  /** The descriptor of this side of the connection, which belongs to whoever gets this. */
+  readonly descriptor: number;
+  /** The address and the port from which the device sends. */
+  readonly address: string;
+  readonly sourcePort: number;
+}
+
 /** Addresses of the gateway's host, 4 or 16 bytes each. */
 export interface HostAddresses {
   /** Addresses in the network namespace of the gateway, at which its socket can be reached. */
@@ -285,6 +296,9 @@ export const MARK_TRUNCATED = 10;
 /** For `handOver`: give it to WORKER. */
 export const MARK_HAND_OVER = 11;
 
+/** For `writeDoors`: give it to the sockets of this process; KEY is the slot of the peer. */
+export const MARK_DOOR = 12;
+
 /** A packet from the TUN, with its virtio_net_hdr. */
 export const KIND_FROM_TUN = 0;
 /** An inner packet that the peer in KEY and GENERATION sent. */
@@ -296,13 +310,19 @@ export const KIND_INITIATION = 3;
 /** The peer in KEY and GENERATION was heard at ADDRESS. */
 export const KIND_MOVE = 4;
 
-/** What takes the packets that would be written to a TUN, and makes those that it would bring. */
+/**
+ * What takes the packets that would be written to a TUN, and makes those that it would bring; or,
+ * beside a TUN, those for listeners of this process and those of the listeners.
+ */
 export interface TunSubstitute {
   /** When `read` has something to do, in ms of `begin`; infinite: when sockets have events. */
   readonly deadline: number;
   /** Sets the time. */
   begin(now: number): void;
-  /** Takes the packets marked MARK_TUN; KEY is the slot of the peer that sent one, or negative. */
+  /**
+   * Takes the packets marked MARK_TUN or MARK_DOOR; KEY is the slot of the peer that sent one, or
+   * negative.
+   */
   write(batch: Batch): void;
   /** Fills an empty batch with packets for peers. */
   read(batch: Batch): void;
@@ -444,10 +464,14 @@ export interface PacketEngine {
   open(batch: Batch): void;
   /** Pads, seals and queues for sending what is marked MARK_SEAL; in order for each ADDRESS. */
   seal(batch: Batch): void;
+  /** How many bytes of datagrams the UDP sockets take before they are full. */
+  sendRoom(): number;
   /** Queues a handshake message for the endpoint in a slot. Copies the message. */
   send(message: Uint8Array, address: number): void;
-  /** Writes to the TUN what is marked MARK_TUN. */
+  /** Writes to the TUN, or to the sockets in its place, what is marked MARK_TUN. */
   writeTun(batch: Batch): void;
+  /** Gives what is marked MARK_DOOR to the sockets of this process. */
+  writeDoors(batch: Batch): void;
   /**
    * By worker: what it handed over, in the memory of its ring; null for this worker itself. A
    * packet has a virtio_net_hdr before it, a datagram its sender in ADDRESS. Empty where there is

@@ -3,6 +3,7 @@
 export { MAX_CAPTURES, MAX_PEERS } from './constants.ts';
 export type {
   Amendment,
+  DoorConnection,
   GatewayConfig,
   NetworkConfig,
   PeerConfig,
@@ -19,7 +20,7 @@ export {
   groupScope,
   stagedScope,
 } from './contract.ts';
-export type { EgressWay, GatewayOptions } from './host/descriptors.ts';
+export type { EgressWay, GatewayFacts, GatewayOptions } from './host/descriptors.ts';
 export type { CapturedPacket } from './rings/capture-ring.ts';
 export {
   createCapturedPacket,
@@ -37,12 +38,13 @@ export {
   openUdpSockets,
 } from './gateway/on-demand.ts';
 export type { LoggedFlow } from './rings/flow-log-ring.ts';
-export type { Gateway, GatewayFacts } from './gateway/gateway.ts';
+export type { Gateway } from './gateway/gateway.ts';
 export type { Finding } from './io/finding.ts';
 export { notify } from './io/notify.ts';
 export { releaseMemory } from './io/release-memory.ts';
 export { readHostAddresses } from './io/host-addresses.ts';
-export { readFilesMax, readFilesOpen } from './io/system.ts';
+export { readFilesMax } from './io/system.ts';
+export type { FileShares } from './io/files.ts';
 export type { CaptureOrder } from './path/capture.ts';
 export type { ChangeEffect } from './path/effect.ts';
 export { endReasons } from './filter/ended-flows.ts';
@@ -62,6 +64,7 @@ export type { Trace } from './wireguard/trace.ts';
 export type { UnknownKey, UnknownSender, UnknownSenders } from './wireguard/unknown-senders.ts';
 export { startWorkers } from './gateway/start-worker.ts';
 export { formatAddress, parseAddress } from './wire/address.ts';
+export { sameBytes } from './wire/bytes.ts';
 export { askedPacket } from './wire/asked-packet.ts';
 export type { Endpoint } from './wire/address.ts';
 export type { NetworkRange } from './wire/network.ts';

@@ -121,6 +121,10 @@ const names = [
   'egress_full',
   'connecting_full',
   'no_socket_for_protocol',
+  // Datagrams of flows by such sockets: the kernel did not take one for the host; one of the host
+  // found no room at its socket, as the kernel counts them.
+  'egress_send_failed',
+  'egress_socket_full',
   // An exception in the packet path: a bug of Postern.
   'internal_error',
 ] as const;

@@ -4,7 +4,7 @@
 
 import type { HostAddresses, NetworkConfig } from './contract.ts';
 import { reasons } from './reasons.ts';
-import { type InnerPacket, PROTOCOL_UDP } from './wire/ip.ts';
+import { type InnerPacket, PROTOCOL_TCP, PROTOCOL_UDP } from './wire/ip.ts';
 import { OwnNetwork, wordsOf } from './wire/network.ts';
 import {
   hasReservedDestination,
@@ -53,6 +53,8 @@ export class Sanity {
   #outside: readonly (readonly number[])[] = [];
   /** Addresses of servers that the gateway itself needs, as words. */
   #guarded: readonly (readonly number[])[] = [];
+  /** Ports of the gateway's own addresses at which this process listens. */
+  #doors: ReadonlySet<number> = new Set();
 
   constructor(options: SanityOptions, allowedIps: AllowedIps<KnownPeer>) {
     this.#options = options;
@@ -69,6 +71,16 @@ export class Sanity {
     this.#here = [...own, ...here].map(wordsOf);
     this.#outside = outside.map(wordsOf);
     this.#guarded = guarded.map(wordsOf);
+  }
+
+  /** Sets the TCP ports of the gateway's own addresses at which this process listens. */
+  setDoors(ports: readonly number[]): void {
+    this.#doors = new Set(ports);
+  }
+
+  /** Whether a packet to the gateway's own address is for a listener of this process. */
+  isForDoor({ protocol, destinationPort }: InnerPacket): boolean {
+    return protocol === PROTOCOL_TCP && this.#doors.has(destinationPort);
   }
 
   /** Judges the addresses of a packet that a peer sent. */
@@ -157,7 +169,7 @@ export class Sanity {
   }
 
   /** Whether an address of four words (IPv4 uses the first) is the gateway's own in the tunnel. */
-  isGateway(version: number, words: readonly number[]): boolean {
+  isGateway(version: number, words: Iterable<number>): boolean {
     const own = version === 4 ? this.#own4 : this.#own6;
     const [word0 = 0, word1 = 0, word2 = 0, word3 = 0] = words;
     return own !== null && own.isAddress(word0, word1, word2, word3);

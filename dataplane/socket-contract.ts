@@ -47,9 +47,14 @@ export const SOCKET_CONNECTED = 4;
 export const SOCKET_ENDED = 8;
 /** A TCP connection has failed for good; UDP and echo: `takeError` has something. */
 export const SOCKET_FAILED = 16;
+/**
+ * Of a pair, with ENDED: its other end is closed, or both have ended. What is left can be read, and
+ * nothing can be written.
+ */
+export const SOCKET_GONE = 32;
 
-/** Words of an error of a UDP or echo socket. */
-export const SOCKET_ERROR_WORDS = 5;
+/** Words of an error of a UDP or echo socket, and of what is counted. */
+export const SOCKET_ERROR_WORDS = 6;
 /** Errno. */
 export const SOCKET_ERROR = 0;
 /** Who reported it: ORIGIN_. */
@@ -59,6 +64,14 @@ export const SOCKET_ERROR_TYPE = 2;
 export const SOCKET_ERROR_CODE = 3;
 /** With EMSGSIZE: how large a packet may be; else, and where it is not known, 0. */
 export const SOCKET_ERROR_MTU = 4;
+/** In the same memory, after `openPair`: the descriptor of the other end. */
+export const PAIR_END = 0;
+/**
+ * In the same memory: how many datagrams the UDP and echo sockets have lost since the beginning,
+ * because one had no room when they came. It grows when a later datagram is received, or when the
+ * socket is closed, and begins at 0 again after 32 bits. A run that was lost at once is one.
+ */
+export const SOCKET_LOST = 5;
 /** This host. */
 export const ORIGIN_LOCAL = 1;
 export const ORIGIN_ICMP = 2;
@@ -105,6 +118,8 @@ export interface SocketsWanted extends Pick<HostSocketsOptions, 'capacity' | 'in
    * all of them.
    */
   readonly ports?: number;
+  /** True: they are for connections to the gateway's own address alone. Left out: false. */
+  readonly isForDoors?: boolean;
 }
 
 /**
@@ -129,7 +144,7 @@ export interface HostSockets {
   readonly pieces: Int32Array;
   /** SOCKET_EVENT_WORDS numbers for each event. */
   readonly events: Int32Array;
-  /** What `takeError` found. */
+  /** What `takeError` found, or `openPair` opened; and SOCKET_LOST. */
   readonly error: Int32Array;
   /** How many sockets are open. */
   readonly count: number;
@@ -142,6 +157,12 @@ export interface HostSockets {
   connectTcp(address: Uint8Array, port: number, room?: number): number;
   /** Opens a UDP socket that only this address and port can answer; its handle, or -errno. */
   connectUdp(address: Uint8Array, port: number, room?: number): number;
+  /**
+   * Opens a connection within this process, which is open at once and is then as one of TCP. `room`
+   * bytes may wait in each direction. Returns the handle of one end, or -errno: -EOPNOTSUPP for the
+   * twin. The other end is a descriptor (PAIR_END of `error`), which is the caller's to close.
+   */
+  openPair(room: number): number;
   /**
    * Opens a ping socket that only this address can answer. Its datagrams are ICMP messages: echo
    * requests go out, echo replies come in, both with an identifier that the kernel chooses. Returns
@@ -176,11 +197,16 @@ export interface HostSockets {
    */
   receive(handle: number, count: number): number;
   /**
-   * Sends the first `count` pieces by a UDP or echo socket, each a datagram or a run. Returns how
-   * many were sent; PIECE_ERROR of the others says why. EAGAIN: the socket had no room, and the
-   * datagram is lost.
+   * Sends the first `count` pieces by a UDP or echo socket, each a datagram or a run; datagrams of
+   * one size that follow each other may leave as a run. Returns how many were sent; PIECE_ERROR of
+   * the others says why. EAGAIN: the socket had no room, and the datagram is lost.
    */
   send(handle: number, count: number): number;
+  /**
+   * Sends the first piece, a datagram, by a UDP or echo socket in as many IP fragments as the way
+   * to the host needs: without DF, or by IPv6 fragments. Returns 1, or 0 where `send` would.
+   */
+  sendFragmented(handle: number): number;
   /** Fills `error` with the oldest error of a UDP or echo socket; 1, or 0 where there is none. */
   takeError(handle: number): number;
   /** The MTU of the path to the other end as far as it is known, or -errno. */

@@ -9,6 +9,8 @@ export interface WorkersWanted {
   readonly engine: 'auto' | 'native' | 'typescript';
   /** How many workers carry packets, 1 to MAX_WORKERS; auto: one less than there are cores. */
   readonly workers: 'auto' | number;
+  /** Whether packets leave by sockets in place of a TUN, where that is known already. */
+  readonly hasSockets?: boolean;
 }
 
 /** How many workers a gateway has; one where the kernel cannot divide the work. */

@@ -17,6 +17,8 @@ import { dryRunOperation } from './observe/dry-run/operations.ts';
 import { type EnrolmentContext, Enrolments } from './domain/enrolment/enrolment.ts';
 import { enrolmentOperations } from './domain/enrolment/operations.ts';
 import { type ExplainContext, explainOperation } from './observe/explain/operations.ts';
+import { whoOperation } from './observe/explain/who-operations.ts';
+import { WhoQuestions } from './observe/explain/who-questions.ts';
 import { Groups } from './domain/groups/groups.ts';
 import { Members } from './domain/groups/members.ts';
 import { groupOperations } from './domain/groups/operations.ts';
@@ -46,6 +48,7 @@ export interface Rooms {
   readonly policyTests: PolicyTests;
   readonly ruleCounters: RuleCounters;
   readonly explain: ExplainContext;
+  readonly whoQuestions: WhoQuestions;
   readonly diagnosis: DiagnosisContext;
   readonly dryRuns: TriesWrites<Rooms>;
   readonly live: LiveContext;
@@ -77,6 +80,7 @@ export const allOperations: readonly Operation<Rooms>[] = [
   ...ruleOperations,
   ruleCountersOperation,
   explainOperation,
+  whoOperation,
   dryRunOperation,
   ...diagnosisOperations,
   ...policyTestOperations,
@@ -112,6 +116,7 @@ export function makeRooms(context: RoomContext): Rooms {
     ruleCounters: new RuleCounters(context),
     live: context.services,
     explain: context,
+    whoQuestions: new WhoQuestions(context),
     diagnosis: context,
     configuration: context,
     dryRuns: new DryRuns(context, operations, makeRooms),

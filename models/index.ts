@@ -74,7 +74,12 @@ export {
 } from './fields/provider.ts';
 export { policyTestFields, type PolicyTestRow } from './fields/policy-test.ts';
 export { type ObeyedRule, type RuleAction, ruleFields, type RuleRow } from './fields/rule.ts';
-export { type ObeyedUser, userFields, type UserRow } from './fields/user.ts';
+export {
+  type ObeyedUser,
+  PERSON_NAME_CHARACTERS_MAX,
+  userFields,
+  type UserRow,
+} from './fields/user.ts';
 export { Configuration } from './tables/configuration.ts';
 export { assertRights, tryWriting } from './database/rights.ts';
 export { connectDatabase } from './database/connect.ts';
@@ -125,6 +130,7 @@ export {
 export {
   claimBootstrapToken,
   GATEWAY_ALIVE_MS,
+  hasOtherRunning,
   type GatewayEgress,
   type GatewayStart,
   forgetGateways,
@@ -183,8 +189,11 @@ export {
 } from './database/revision.ts';
 export {
   type DeviceEnd,
+  type DevicePlace,
+  inPages,
   readConfiguration,
   readDeviceEnds,
+  readDevicePlaces,
   readDevices,
   readPolicyTests,
   readRules,
@@ -198,17 +207,20 @@ export {
   extentOf,
   isShadowedBy,
   overlaps,
+  portRangeOf,
   Rule,
   type RuleExtent,
   shareAPacket,
 } from './tables/rule.ts';
 export { findUsersAndGroups } from './queries/whose.ts';
+export { readAttemptCounts } from './queries/sign-in-attempts.ts';
 export { SecondFactor } from './tables/second-factor.ts';
 export {
   countAllDevices,
   countDevices,
+  countOwnedDevices,
   countFound,
-  type FleetStatus,
+  hasSeveralUsers,
   readFleetStatus,
   readLatestHandshakes,
   type Searchable,
@@ -289,7 +301,7 @@ export {
 export type { Database } from './database/database.ts';
 export { pauseBefore } from './storage/rerun.ts';
 export { isUnreadable, keyIdOf } from './storage/encryption.ts';
-export { COMMAND_LINE, GATEWAY, type Origin } from './storage/origin.ts';
+export { auditActors, COMMAND_LINE, GATEWAY, type Origin } from './storage/origin.ts';
 export { type FileLock, lockFile } from './storage/file-lock.ts';
 export { giveToOwnerOf } from './storage/ownership.ts';
 export { countsFrom, isToCome, isWithin, within } from './storage/stored-time.ts';
@@ -306,6 +318,7 @@ export {
 export { type Authority, isTrusted, markTrusted } from './queries/trust.ts';
 export {
   findLinkOf,
+  findLinksOf,
   findLiveLink,
   isLive,
   isTakable,

@@ -8,7 +8,8 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
-import { isFresh, makeBundle, sourcesHash } from '../tools/bundle.ts';
+import { isFresh, makeBundle, sourcesHash, writeParts } from '../tools/bundle.ts';
+import { hashOf } from '../tools/release/sums.ts';
 import { openProvider, samlMetadata } from './support/auth/identity-provider.ts';
 import { oidcEntry, samlEntry } from './support/auth/provider-entries.ts';
 import { PATH_TO_NODE, WITHOUT_WARM_UP } from './support/gateway/launcher.ts';
@@ -86,6 +87,20 @@ test('it is as fresh as its sources', async (t) => {
   t.false(isFresh(folder, sourcesHash()));
 });
 
+test('its bytes do not depend on the place where it is made', async (t) => {
+  const filesOf = async (place: string): Promise<Record<string, string>> => {
+    await writeParts(place);
+    const files = readdirSync(place, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name))
+      .map((path) => [path.slice(place.length), hashOf(path)] as const);
+    return Object.fromEntries(files);
+  };
+  const near = await filesOf(join(folder, 'near'));
+  t.true(Object.keys(near).length > 100);
+  t.deepEqual(await filesOf(join(folder, 'a/place/further/down')), near);
+});
+
 test('it has no TypeScript, what is not its own by licence, and a map for each script', async (t) => {
   await makeOnce();
   const names = readdirSync(bundle, { recursive: true, encoding: 'utf8' });
@@ -149,7 +164,7 @@ test('a gateway of it serves the API, pages, what pages load, and its documents'
   const assets = [...page.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, path]) => path!);
   t.true(assets.length > 0);
   const [, version = ''] = /\/assets\/([^/]+)\//.exec(assets[0]!) ?? [];
-  const libraries = ['tweetnacl.js', 'uplot.js', 'uplot.css', 'uqr.js'];
+  const libraries = ['tweetnacl.js', 'uplot.js', 'uqr.js'];
   for (const path of [...assets, ...libraries.map((name) => `/assets/${version}/lib/${name}`)])
     t.is((await get(path)).status, 200, path);
   for (const path of ['/docs', '/docs/swagger-ui-bundle.js', '/v0/openapi.json', '/favicon.ico'])

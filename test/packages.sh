@@ -7,6 +7,8 @@ set -euo pipefail
 packages=(wireguard-go wireguard-tools iproute2 iputils-ping iperf3 nftables tcpdump tshark nfdump python3 mariadb-server procps chromium-headless-shell prometheus
   podman runc netavark debootstrap iptables openssl systemd systemd-container caddy curl galera-4 rsync lsof libfaketime
   debian-archive-keyring reprepro gpg gpg-agent apt docker-compose passt exim4-daemon-light
+  # Shells that complete commands, and a strict reader of manual pages.
+  zsh fish mandoc
   # Identity providers, and what they leave out unless it is asked for.
   lemonldap-ng starman liblasso-perl libglib-perl libio-string-perl libstring-random-perl libxml-simple-perl
   libcrypt-openssl-bignum-perl simplesamlphp php-cli php-xml php-mbstring)

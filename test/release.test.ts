@@ -42,6 +42,10 @@ test('a release is the bundle with addon, Node, unit, documents and licences', (
     'LICENSES-OF-PACKAGES',
     'runtime/node',
     'runtime/LICENSE',
+    'share/man/man1/postern.1',
+    'share/bash-completion/completions/postern',
+    'share/zsh/vendor-completions/_postern',
+    'share/fish/vendor_completions.d/postern.fish',
     'sources',
   ])
     t.true(existsSync(join(folder, name)), name);

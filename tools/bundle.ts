@@ -170,7 +170,8 @@ async function writeScripts(
     absWorkingDir: ROOT,
     entryPoints: [...ENTRIES, ...entries],
     packages: hasPackages ? 'bundle' : 'external',
-    outdir: folder,
+    // Wherever the bundle and the checkout lie: the names of chunks depend on ways between them.
+    outdir: BUNDLE,
     outbase: ROOT,
     chunkNames: 'chunks/[name]-[hash]',
     bundle: true,
@@ -202,16 +203,14 @@ async function writeScripts(
 }
 
 function write({ path, text }: OutputFile, folder: string): void {
-  mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(
-    path,
-    path.endsWith('.map') ? withOwnNames(text, path) : withWaysUp(text, path, folder),
-  );
+  const file = join(folder, relative(BUNDLE, path));
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, path.endsWith('.map') ? withOwnNames(text, path) : withWaysUp(text, path));
 }
 
 /** A text with its ways to the root; the length stays, so that the source map fits. */
-function withWaysUp(text: string, path: string, folder: string): string {
-  const up = relative(dirname(path), folder) || '.';
+function withWaysUp(text: string, path: string): string {
+  const up = relative(dirname(path), BUNDLE) || '.';
   const missing = ' '.repeat(UP.length - up.length);
   return text.replaceAll(new RegExp(`"([^"\\n]*)${UP}([^"\\n]*)"`, 'g'), `"$1${up}$2"${missing}`);
 }

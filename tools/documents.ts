@@ -1,15 +1,18 @@
-// The pages of docs/reference that are made from the program: `npm run docs` writes them, a test
-// compares. What people wrote beside a generated part stays.
+// The pages of docs/reference that are made from the program, and the publisher's address in
+// others: `npm run docs` writes them, a test compares. What people wrote beside a generated part
+// stays.
 
 import { readFileSync, readdirSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { format, resolveConfig } from 'prettier';
-import { parseCommandLine } from '../lib/cli/cli.ts';
+import { commands } from '../lib/cli/grammar.ts';
+import { helpText } from '../lib/cli/help.ts';
 import { Counters } from '../lib/kit/process/counters.ts';
 import { Metrics } from '../lib/observe/metrics/index.ts';
 import { reasonInWords } from '../lib/domain/policy/reason-words.ts';
 import { type ReadFamily, readExposition } from '../test/support/observe/exposition.ts';
 import { configOf } from '../test/support/api/server.ts';
+import { CONTACT_PAGES, contactIn, PUBLISHER } from './publisher.ts';
 import { fakeObserved, totals, fakeWatched } from '../test/support/observe/fake-gateway.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
@@ -28,14 +31,21 @@ export async function generatedPages(): Promise<ReadonlyMap<string, string>> {
     const options = await resolveConfig(join(ROOT, path));
     return [path, await format(text, { ...options, parser: 'markdown' })] as const;
   });
-  return new Map(await Promise.all(made));
+  return new Map([...(await Promise.all(made)), ...withContact(PUBLISHER.contact)]);
+}
+
+/** The pages that name the contact of a publisher, with this one. */
+export function withContact(contact: string): [path: string, text: string][] {
+  const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
+  const written = contactIn(read('SECURITY.md'));
+  return CONTACT_PAGES.map((path) => [path, read(path).replaceAll(written, contact)]);
 }
 
 /** Names and help of all commands, as `postern help` and `--help` print them. */
 export function commandHelps(): ReadonlyMap<string, string> {
-  const all = helpOf([]);
+  const all = helpText(commands, []);
   const names = [...all.matchAll(/^ {2}([a-z-]+(?: [a-z-]+)?)(?= |$)/gm)].map(([, name]) => name!);
-  return new Map(names.map((name) => [name, helpOf(name.split(' '))]));
+  return new Map(names.map((name) => [name, helpText(commands, name.split(' '))]));
 }
 
 /** All families that a gateway with a device, a rule and a kernel's table shows. */
@@ -174,12 +184,6 @@ function withSentences(page: string): string {
       return isKnown ? `| \`${name}\` | ${sentence} | ${action.trim()} |` : row;
     },
   );
-}
-
-function helpOf(words: readonly string[]): string {
-  const parsed = parseCommandLine(['help', ...words]);
-  if (!('help' in parsed)) throw new Error('help was refused');
-  return parsed.help;
 }
 
 function between(mark: string, part: string, page: string): string {

@@ -4,6 +4,7 @@
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { type LockedPackage, lockedPackage } from './locked-package.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const NAME = 'lucide-static';
@@ -40,17 +41,8 @@ export const ICONS: readonly string[] = [
 ];
 
 /** The package that the icons are of, as the lock file has it. */
-export function iconPackage(): {
-  name: string;
-  version: string;
-  license: string;
-  integrity: string;
-} {
-  const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
-    packages: Record<string, { version: string; license: string; integrity: string }>;
-  };
-  const { version, license, integrity } = packages[`node_modules/${NAME}`]!;
-  return { name: NAME, version, license, integrity };
+export function iconPackage(): LockedPackage {
+  return lockedPackage(join(ROOT, 'package-lock.json'), NAME);
 }
 
 /** The style sheet of the icons, and their licences. */

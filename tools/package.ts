@@ -154,7 +154,8 @@ function renamed(file: string, ending: string): string {
   return file.slice(0, -extname(file).length) + ending;
 }
 
-function run(command: string, words: readonly string[]): void {
+/** Runs a command that packs or makes a part of a package. */
+export function run(command: string, words: readonly string[]): void {
   const { status, error } = spawnSync(command, words, {
     stdio: ['ignore', 'inherit', 'inherit'],
     cwd: ROOT,

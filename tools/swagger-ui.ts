@@ -3,10 +3,11 @@
 // tools/swagger-ui has the version, and the hash of the package that they were taken from.
 
 import { execFileSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type LockedPackage, lockedPackage } from './locked-package.ts';
+import { hashOf } from './release/sums.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const PACKAGE = join(ROOT, 'tools/swagger-ui');
@@ -23,17 +24,8 @@ const FILES = [
 ];
 
 /** The package that the copies are of, as the lock file has it. */
-export function copiedPackage(): {
-  name: string;
-  version: string;
-  license: string;
-  integrity: string;
-} {
-  const { packages } = JSON.parse(readFileSync(join(PACKAGE, 'package-lock.json'), 'utf8')) as {
-    packages: Record<string, { version: string; license: string; integrity: string }>;
-  };
-  const { version, license, integrity } = packages[`node_modules/${NAME}`]!;
-  return { name: NAME, version, license, integrity };
+export function copiedPackage(): LockedPackage {
+  return lockedPackage(join(PACKAGE, 'package-lock.json'), NAME);
 }
 
 /** Copies the files out of the package; npm compares its hash with the lock file. */
@@ -55,10 +47,7 @@ export function copySwaggerUi(): void {
 /** The hashes of the copies, as `sha256sum` writes them, after the package that they are of. */
 export function sums(): string {
   const { name, version, integrity } = copiedPackage();
-  const lines = FILES.map((file) => {
-    const hash = createHash('sha256').update(readFileSync(join(COPIES, file)));
-    return `${hash.digest('hex')}  ${file}`;
-  });
+  const lines = FILES.map((file) => `${hashOf(join(COPIES, file))}  ${file}`);
   return [`# ${name} ${version} ${integrity}`, ...lines, ''].join('\n');
 }
 

@@ -1,4 +1,4 @@
-// Writes the generated pages of docs/reference; a test compares them.
+// Writes the generated pages; a test compares them.
 
 import { writeFileSync } from 'node:fs';
 import { generatedPages, pathOf } from './documents.ts';

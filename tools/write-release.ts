@@ -1,6 +1,6 @@
 // Makes a release: `npm run release -- VERSION` leaves dist/release/ and nothing else. It holds an
 // archive and a Debian package for each kind of machine, which bring their Node along, the
-// container image with the files that run it, the package for tests of other projects, the release
+// container image with the files that run it, the packages for other projects, the release
 // notes, the bill of materials, the licences, and the hashes of all. The same sources make the same
 // bytes. `-- VERSION x64` makes it for that kind of machine alone.
 
@@ -8,7 +8,9 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
+import { packClient } from './client.ts';
 import { packTesting } from './package.ts';
+import { CONTACT_PAGES } from './publisher.ts';
 import { buildAddon } from './release/addon.ts';
 import { pack } from './release/archive.ts';
 import { ARCHITECTURES } from './release/architectures.ts';
@@ -23,6 +25,7 @@ import {
   sourceEpoch,
 } from './release/notes.ts';
 import { Image } from './release/image.ts';
+import { refuseMissing } from './release/needed.ts';
 import { makeProgram } from './release/program.ts';
 import { sign, writeSums } from './release/sums.ts';
 import { billOfMaterials } from './sbom.ts';
@@ -30,16 +33,29 @@ import { billOfMaterials } from './sbom.ts';
 const ROOT = resolve(import.meta.dirname, '..');
 const OUTPUT = join(ROOT, 'dist/release');
 
-const [version, only] = process.argv.slice(2);
-if (version === undefined) throw new Error('which version? npm run release -- VERSION');
-checkVersion(version);
-const wanted = ARCHITECTURES.filter(({ name }) => only === undefined || only === name);
-if (wanted.length === 0) throw new Error(`no release is made for ${only}`);
-const notes = notesOf(readPage('CHANGELOG.md'), version);
-if (!isTrial(version))
-  for (const page of ['SECURITY.md', 'CONTRIBUTING.md', 'README.md'])
-    refusePlaceholders(page, readPage(page));
-const epoch = sourceEpoch();
+/** What a release is made with; throws where one may not be made. */
+function planOf(version: string | undefined, only: string | undefined) {
+  if (version === undefined) throw new Error('which version? npm run release -- VERSION');
+  checkVersion(version);
+  const wanted = ARCHITECTURES.filter(({ name }) => only === undefined || only === name);
+  if (wanted.length === 0) throw new Error(`no release is made for ${only}`);
+  const notes = notesOf(readPage('CHANGELOG.md'), version);
+  if (!isTrial(version)) for (const page of CONTACT_PAGES) refusePlaceholders(page, readPage(page));
+  refuseMissing(wanted);
+  return { version, wanted, notes, epoch: sourceEpoch() };
+}
+
+/** The plan for the words behind the command; a refusal is one line, and no bug of this program. */
+function planOrEnd([version, only]: readonly string[]): ReturnType<typeof planOf> {
+  try {
+    return planOf(version, only);
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\n`);
+    return process.exit(1);
+  }
+}
+
+const { version, wanted, notes, epoch } = planOrEnd(process.argv.slice(2));
 
 rmSync(OUTPUT, { recursive: true, force: true });
 mkdirSync(OUTPUT, { recursive: true });
@@ -66,6 +82,7 @@ try {
   writeDeployment(join(staging, deployment), digest);
   pack(join(OUTPUT, `${deployment}.tar.gz`), staging, deployment, epoch);
   await packTesting(OUTPUT, { version, addons });
+  packClient(OUTPUT, version);
 } finally {
   rmSync(staging, { recursive: true, force: true });
 }

@@ -121,7 +121,7 @@ export class Filter {
       scope.hosts = new Set();
     } else {
       const { numbers, ids } = compiled;
-      scope.hosts = hostsAfter(scope.hosts, compiled);
+      noteHosts(scope.hosts, compiled);
       this.#retire(numbers.map((number, i) => scope.hits.rename(number, ids[i]!)));
       scope.ipv4 = familyAfter(scope.ipv4, compiled.ipv4);
       scope.ipv6 = familyAfter(scope.ipv6, compiled.ipv6);
@@ -148,7 +148,8 @@ export class Filter {
       const scope = newScope(name);
       const before = this.#scopes.get(name) ?? scope;
       if (compiled !== null) {
-        scope.hosts = hostsAfter(before.hosts, compiled);
+        scope.hosts = new Set(before.hosts);
+        noteHosts(scope.hosts, compiled);
         scope.ipv4 = familyAfter(before.ipv4, compiled.ipv4);
         scope.ipv6 = familyAfter(before.ipv6, compiled.ipv6);
       }
@@ -345,13 +346,11 @@ function defaultReasonOf(action: RuleConfig['action']): number {
   return action === 'accept' ? reasons.none : reasons.default_drop;
 }
 
-/** The rules that name one address, after a change. */
-function hostsAfter(before: ReadonlySet<number>, { hosts }: CompiledScope): Set<number> {
-  const after = new Set(before);
+/** Notes which of the changed rules name one address. */
+function noteHosts(noted: Set<number>, { hosts }: CompiledScope): void {
   for (const [number, namesHost] of hosts)
-    if (namesHost) after.add(number);
-    else after.delete(number);
-  return after;
+    if (namesHost) noted.add(number);
+    else noted.delete(number);
 }
 
 /** Puts new pieces and unchanged ones in their places; null where no rules are left. */

@@ -61,6 +61,22 @@ export class FlowCounts {
     fields[way + BYTES]! += bytes;
   }
 
+  /** The bytes of a flow, both ways together. */
+  bytes(flow: number): number {
+    const at = flow * COUNT_FIELDS + BYTES;
+    return this.#fields[at]! + this.#fields[at + OF_REPLIES]!;
+  }
+
+  /** When a flow was opened, on the clock of the packet path. */
+  openedAt(flow: number): number {
+    return this.#fields[flow * COUNT_FIELDS + OPENED]!;
+  }
+
+  /** When the last packet of a flow passed. */
+  latestAt(flow: number): number {
+    return this.#fields[flow * COUNT_FIELDS + LATEST]!;
+  }
+
   /** Copies what a flow has carried to an array, in the order of `readCount`. */
   copy(flow: number, to: Float64Array, at: number): void {
     const from = flow * COUNT_FIELDS;

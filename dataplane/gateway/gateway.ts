@@ -9,6 +9,7 @@ import { MAX_RELEASED_PER_COMMAND } from '../constants.ts';
 import {
   type Amendment,
   createSharedMemory,
+  type DoorConnection,
   type GatewayConfig,
   type Sample,
   type SharedMemory,
@@ -17,6 +18,7 @@ import {
   closeDescriptors,
   closeFormerTuns,
   type Descriptors,
+  type GatewayFacts,
   type GatewayOptions,
   messageOf,
   openDescriptors,
@@ -27,11 +29,12 @@ import {
 } from '../host/descriptors.ts';
 import { type Change, isEmpty, ConfigInForce } from '../diff.ts';
 import { type Capture, RunningCaptures } from './captures.ts';
+import { Doors, type TakeConnection } from './doors.ts';
 import { FlowLog } from '../rings/flow-log-ring.ts';
 import { Egress } from '../host/egress.ts';
 import { HostRoutes } from '../host/host-routes.ts';
 import { eachSecond, HostWatch } from '../host/host-watch.ts';
-import { KernelCounts, readTableFill, type TableFill } from '../io/kernel-counts.ts';
+import { KernelCounts, readTableFill } from '../io/kernel-counts.ts';
 import { withInterfaces } from '../io/link-local.ts';
 import { openUapi, type Uapi, type UapiDevice } from '../io/uapi.ts';
 import { derivePublicKey } from '../noise/keys.ts';
@@ -40,30 +43,10 @@ import { type Ask, askerOf, waitsForWorker } from './questions.ts';
 import { joinSamples, Samples, SampleTotals, WholeSample } from '../worker/sample.ts';
 import { pagesOf } from '../slices.ts';
 import { type PeerTotals, Totals } from '../totals.ts';
-import type { WorkerOptions } from '../worker/worker.ts';
+import { isInNetwork } from '../wire/network.ts';
+import type { Command, WorkerOptions } from '../worker/worker.ts';
 import { startWorkers } from './start-worker.ts';
 import { type LinkOwner, WorkerLink } from './worker-link.ts';
-
-/** What people and health checks see of a running gateway. */
-export interface GatewayFacts extends Pick<Descriptors, 'way' | 'wayReason'> {
-  readonly engine: 'native' | 'typescript';
-  readonly listenPort: number;
-  /** How many workers carry packets. */
-  readonly workers: number;
-  /** Name of the TUN, null without one. */
-  readonly tun: string | null;
-  /** Which address the TUN has lost, and why the kernel refuses it; null: none. */
-  readonly tunError: string | null;
-  readonly masquerade: boolean;
-  /** How many files the relay for TCP may have open; 0 where there is none. */
-  readonly relayFiles: number;
-  /** The kernel's table of connections, which masquerading needs; null where there is none. */
-  readonly connections: TableFill | null;
-  /**
-   * False while a worker does not answer, while it is started again, or while the TUN is missing.
-   */
-  readonly alive: boolean;
-}
 
 /** A running data plane. */
 export interface Gateway {
@@ -96,8 +79,13 @@ export interface Gateway {
   capture(order: CaptureOrder): Promise<Capture | null>;
   /** Every peer that is served, and its totals as of the last sample. */
   peers(): Iterable<PeerTotals>;
-  /** Whether the host has a route through the TUN to an address, 4 or 16 bytes, behind a device. */
+  /** Whether an address, 4 or 16 bytes, is reached behind a device. */
   hasRouteTo(address: Uint8Array): boolean;
+  /**
+   * Gives TCP connections to a port of the gateway's own address to `take`, until the result is
+   * called. All else that comes to that address is for the host, where it has the address by a TUN.
+   */
+  openDoor(port: number, take: TakeConnection): () => void;
   /** Stops: keys are wiped, the TUN and the nft table are removed. */
   close(): Promise<void>;
 }
@@ -149,6 +137,7 @@ class WorkerGateway implements Gateway, LinkOwner {
   readonly #inForce = new ConfigInForce();
   readonly #totals = new Totals();
   readonly #captures = new RunningCaptures();
+  readonly #doors: Doors;
   #uapi: Uapi | null = null;
   #stopWatch: () => void = () => undefined;
   readonly #samples = new Samples(() => this.#takeSample());
@@ -170,6 +159,7 @@ class WorkerGateway implements Gateway, LinkOwner {
       addon !== null && this.#hasTun
         ? new HostRoutes({ ...options, addon, egress: this.#egress })
         : null;
+    this.#doors = new Doors(system, (ports) => this.#sendToAll({ type: 'doors', ports }));
     const { hostProcess = null, guarded } = options;
     this.#host = new HostWatch({ addon, routes: this.#hostRoutes, hostProcess, guarded });
     this.#kernelCounts = new KernelCounts({
@@ -190,7 +180,7 @@ class WorkerGateway implements Gateway, LinkOwner {
       ...wayOf(this.#system),
       tunError: this.#hostRoutes?.addressError ?? null,
       masquerade: this.#egress.isMasqueraded,
-      relayFiles: this.#egress.relayFiles,
+      files: this.#system.files,
       get connections() {
         return readTableFill();
       },
@@ -302,6 +292,7 @@ class WorkerGateway implements Gateway, LinkOwner {
     this.#listenPort = listenPort;
     if (this.#host.readAddresses()) this.#sendAddresses();
     link.send({ type: 'hostAddresses', addresses: this.#host.addresses });
+    link.send({ type: 'doors', ports: this.#doors.ports });
     const all = this.#inForce.fromNothing();
     // A device may have moved since the start: it is resumed where it was heard last.
     const change = { ...all, added: all.added.map((peer) => this.#totals.resumed(peer)) };
@@ -385,10 +376,12 @@ class WorkerGateway implements Gateway, LinkOwner {
 
   /** Sends the addresses of this host, to which no packet may come through the tunnel. */
   #sendAddresses(): void {
-    const { addresses } = this.#host;
-    // A worker that is not ready gets them when it is.
-    for (const link of this.#links)
-      if (link.isReady) link.send({ type: 'hostAddresses', addresses });
+    this.#sendToAll({ type: 'hostAddresses', addresses: this.#host.addresses });
+  }
+
+  /** Sends a command to all workers; one that is not ready gets it when it is. */
+  #sendToAll(command: Command): void {
+    for (const link of this.#links) if (link.isReady) link.send(command);
   }
 
   // ---- questions -----------------------------------------------------------------------------
@@ -467,8 +460,15 @@ class WorkerGateway implements Gateway, LinkOwner {
   }
 
   hasRouteTo(address: Uint8Array): boolean {
-    return this.#hostRoutes?.has(address) ?? false;
+    if (this.#hostRoutes !== null) return this.#hostRoutes.has(address);
+    return this.#inForce.routes.some((range) => isInNetwork(address, range));
   }
+
+  openDoor(port: number, take: TakeConnection): () => void {
+    return this.#doors.open(port, take);
+  }
+
+  readonly arrived = (connection: DoorConnection): void => this.#doors.arrived(connection);
 
   peers(): Iterable<PeerTotals> {
     return this.#totals.of(this.#inForce.peers);

@@ -7,7 +7,14 @@ import type { TriedChange } from '../diff.ts';
 import { type ChangeEffect, effectAmong } from '../path/effect.ts';
 import { endedAmong, type EndedPage, type EndedPlace } from '../path/ended-list.ts';
 import { explainAmong, type Explanation, type Question } from '../path/explain.ts';
-import { type FlowPage, type FlowPlace, type FlowQuery, flowsAmong } from '../path/flow-list.ts';
+import {
+  busiestAmong,
+  type FlowPage,
+  type FlowPlace,
+  type FlowQuery,
+  flowsAmong,
+  type LiveFlow,
+} from '../path/flow-list.ts';
 import { type RefusalQuery, refusalsAmong, type SeenRefusal } from '../path/refusal-list.ts';
 import { RECEPTIONIST } from '../wireguard/steering.ts';
 import { joinTraces, type Trace } from '../wireguard/trace.ts';
@@ -35,6 +42,8 @@ export interface Questions {
    * alive all the time is on exactly one page.
    */
   flows(query: FlowQuery, limit: number, from: FlowPlace | null): FlowPage;
+  /** At most `limit` flows that carry most at present, the fastest first; 100 of each worker. */
+  busiest(query: FlowQuery, limit: number): readonly LiveFlow[];
   /** A page of at most `limit` flows that have ended; the one that ended last is first. */
   endedFlows(query: FlowQuery, limit: number, from: EndedPlace | null): EndedPage;
   /** The latest `limit` kinds of refused packets, the latest one first. */
@@ -91,6 +100,12 @@ const questions: { readonly [Name in keyof Questions]: Asked<Name> } = {
       ({ worker, flow }, left) => workers.ask(worker, 'flows', query, flow, left),
       limit,
       from,
+    ),
+  busiest: (workers, query, limit) =>
+    busiestAmong(
+      workers.count(),
+      ({ worker, flow }) => workers.ask(worker, 'flows', { ...query, isRanked: true }, flow, limit),
+      limit,
     ),
   endedFlows: (workers, query, limit, from) =>
     endedAmong(

@@ -14,11 +14,11 @@ const WORKER_YOUNG_MB = 6;
 /**
  * Starts a worker. It waits for its options, and until then it does not keep the process alive.
  * `warmsUp`: it compiles the packet path first, so that no packet waits: for at most 0.25 s while
- * somebody waits for the worker.
+ * somebody waits for the worker. `hasSockets`: that of packets that leave by sockets.
  */
-export function startWorker(warmsUp = false): Worker {
+export function startWorker(warmsUp = false, hasSockets = false): Worker {
   const worker = new Worker(WORKER, {
-    workerData: { warmsUp } satisfies WorkerStart,
+    workerData: { warmsUp, hasSockets } satisfies WorkerStart,
     resourceLimits: { maxYoungGenerationSizeMb: WORKER_YOUNG_MB },
   });
   worker.unref();
@@ -28,5 +28,7 @@ export function startWorker(warmsUp = false): Worker {
 /** Starts all workers of a gateway; as many warm up as there are cores, because more delay it. */
 export function startWorkers(wanted: WorkersWanted, warmsUp: boolean): Worker[] {
   const cores = availableParallelism();
-  return Array.from({ length: workersOf(wanted) }, (_, i) => startWorker(warmsUp && i < cores));
+  return Array.from({ length: workersOf(wanted) }, (_, i) =>
+    startWorker(warmsUp && i < cores, wanted.hasSockets),
+  );
 }

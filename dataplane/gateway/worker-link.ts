@@ -10,6 +10,7 @@ import {
   receiveMessageOnPort,
   type Worker,
 } from 'node:worker_threads';
+import type { DoorConnection } from '../contract.ts';
 import { messageOf, portError } from '../host/descriptors.ts';
 import { startWorker } from './start-worker.ts';
 import type { Command, Report, WorkerOptions } from '../worker/worker.ts';
@@ -34,6 +35,8 @@ export interface LinkOwner {
   repair(link: WorkerLink): void;
   /** Reports that the interface of the TUN has vanished. */
   tunGone(): void;
+  /** Reports a connection of a device to the gateway's own address. */
+  readonly arrived: (connection: DoorConnection) => void;
   /** Reports that peers came or moved; not again before the next sample. */
   readonly arrivals: () => void;
 }
@@ -82,6 +85,8 @@ export class WorkerLink {
   /** Commands of workers that died; they are answered when the next worker is initialized. */
   #orphaned: Pending[] = [];
   #lastId = 0;
+  /** Connections of devices that were taken, of which the worker does not know yet. */
+  #taken = 0;
 
   constructor(owner: LinkOwner, number: number) {
     this.#owner = owner;
@@ -196,11 +201,25 @@ export class WorkerLink {
         return this.#owner.log('error', `${this.#name} failed: ${report.message}`);
       case 'tunGone':
         return this.#owner.tunGone();
+      case 'arrived':
+        // Counted first: an error of who takes it must not leave it on the way for ever.
+        this.#sayTaken();
+        return this.#owner.arrived(report.connection);
       case 'arrivals':
         return this.#owner.arrivals();
       case 'ready':
         return;
     }
+  }
+
+  /** Says how many connections were taken: once for those that came together. */
+  #sayTaken(): void {
+    this.#taken += 1;
+    if (this.#taken > 1) return;
+    setImmediate(() => {
+      this.send({ type: 'taken', count: this.#taken });
+      this.#taken = 0;
+    });
   }
 
   // ---- restart -------------------------------------------------------------------------------

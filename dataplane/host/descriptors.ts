@@ -3,7 +3,9 @@
 // what is missing and how to fix it.
 
 import type { NetworkConfig } from '../contract.ts';
-import { portsForEach, socketsForEach } from '../io/host-sockets.ts';
+import { divideFiles, type FileShares, readFiles, relayedWithin } from '../io/files.ts';
+import { portsForEach } from '../io/host-sockets.ts';
+import type { TableFill } from '../io/kernel-counts.ts';
 import { acceptOwnSource } from '../io/system.ts';
 import { mayTryAnotherPort } from '../io/udp.ts';
 import { type Addon, loadAddon } from '../native/index.ts';
@@ -96,6 +98,27 @@ export interface Descriptors {
   /** Whether the host takes IPv4 packets from the TUN that have its own address; left out: yes. */
   readonly tunTakesOwnSource?: boolean;
   readonly listenPort: number;
+  /** How the descriptors of this process are divided. */
+  readonly files: FileShares;
+}
+
+/** What people and health checks see of a running gateway. */
+export interface GatewayFacts extends Pick<Descriptors, 'files' | 'way' | 'wayReason'> {
+  readonly engine: 'native' | 'typescript';
+  readonly listenPort: number;
+  /** How many workers carry packets. */
+  readonly workers: number;
+  /** Name of the TUN, null without one. */
+  readonly tun: string | null;
+  /** Which address the TUN has lost, and why the kernel refuses it; null: none. */
+  readonly tunError: string | null;
+  readonly masquerade: boolean;
+  /** The kernel's table of connections, which masquerading needs; null where there is none. */
+  readonly connections: TableFill | null;
+  /**
+   * False while a worker does not answer, while it is started again, or while the TUN is missing.
+   */
+  readonly alive: boolean;
 }
 
 /** The queues of the TUN, and what the kernel takes from it. */
@@ -109,6 +132,17 @@ type Tun = { readonly tuns: readonly number[] } & Pick<
  * Where the kernel cannot divide the work among several workers, there is one, and the log says so.
  */
 export function openDescriptors(options: GatewayOptions): Descriptors {
+  const files = readFiles();
+  const relay = options.relaysTcp === true ? 2 * relayedWithin(files.max) : 0;
+  const system = openSystem(options);
+  const { way, queues } = system;
+  const all = { ...files, relay, leaves: way === 'sockets', workers: queues.length };
+  return { ...system, files: divideFiles(all) };
+}
+
+type System = Omit<Descriptors, 'files'>;
+
+function openSystem(options: GatewayOptions): System {
   const needsAddon = options.engine !== 'typescript' || usesTun(options);
   const loaded = needsAddon ? loadAddon() : null;
   const addon = loaded?.addon ?? null;
@@ -173,7 +207,7 @@ export function defaultSignals(): void {
 /** The kernel cannot divide the work among several workers; the message says why. */
 class UndividedError extends Error {}
 
-function openFor(options: GatewayOptions, addon: Addon, workers: number): Descriptors {
+function openFor(options: GatewayOptions, addon: Addon, workers: number): System {
   const { tuns, ...taken } = openTun(options, addon, true, workers);
   try {
     const { sockets, lock, listenPort } = openSockets(options, addon, workers);
@@ -418,18 +452,18 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** What sockets a worker may have for what devices send beyond the tunnel; null: it has none. */
+/**
+ * What sockets a worker may have; null: none. Where packets leave by a TUN or not at all, they are
+ * for the gateway's own address alone, for which the TypeScript engine has none.
+ */
 export function socketsOf(
   { egressInterface }: Pick<GatewayOptions, 'egressInterface'>,
-  { way, queues }: Pick<Descriptors, 'way' | 'queues'>,
+  { way, queues, engine, files }: Pick<Descriptors, 'way' | 'queues' | 'engine' | 'files'>,
 ): SocketsWanted | null {
-  if (way !== 'sockets') return null;
-  const workers = queues.length;
-  return {
-    capacity: socketsForEach(workers),
-    ports: portsForEach(workers),
-    interfaceName: egressInterface,
-  };
+  if (way !== 'sockets' && engine === 'typescript') return null;
+  const capacity = files.sockets;
+  if (way !== 'sockets') return { capacity, interfaceName: null, isForDoors: true };
+  return { capacity, ports: portsForEach(queues.length), interfaceName: egressInterface };
 }
 
 /**

@@ -71,11 +71,6 @@ export class Egress {
     return this.#relay?.refused ?? 0;
   }
 
-  /** How many files the relay for TCP may have open. */
-  get relayFiles(): number {
-    return this.#relay?.filesMax ?? 0;
-  }
-
   async open(): Promise<void> {
     const { ipv4, ipv6, forwarding, log } = this.#options;
     if (forwarding === 'auto') {

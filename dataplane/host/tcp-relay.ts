@@ -5,12 +5,11 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { MAX_RELAYED, MAX_RELAYED_PER_ADDRESS } from '../constants.ts';
 import { messageOf } from './descriptors.ts';
+import { relayedWithin } from '../io/files.ts';
 import { isRelayTableGone, loadRelayTable, removeRelayTable } from '../io/relay-table.ts';
 import type { Left, RelayPorts } from '../io/relay.ts';
 import type { RelayAnswer, RelayCommand, RelayStart } from '../io/relay-thread.ts';
 
-/** Files that a gateway has open beside the two of each connection: HTTP, the database, `wg`, … */
-const OTHER_FILES = 400;
 /** Enough for pasta as well, which has as many files open. */
 const FILES_ADVISED = 16_384;
 /** How long the thread may take to end. */
@@ -37,11 +36,6 @@ export class TcpRelay {
     this.#options = options;
   }
 
-  /** How many files its connections may have open. */
-  get filesMax(): number {
-    return 2 * this.#capacity();
-  }
-
   /** How many connections found no room. */
   get refused(): number {
     return Atomics.load(this.#refused, 0);
@@ -49,7 +43,7 @@ export class TcpRelay {
 
   async open(): Promise<void> {
     const { interfaceName, log } = this.#options;
-    const capacity = this.#capacity();
+    const capacity = relayedWithin(this.#options.filesMax);
     const share = Math.ceil((capacity * MAX_RELAYED_PER_ADDRESS) / MAX_RELAYED);
     const workerData = { capacity, share, refused: this.#refused } satisfies RelayStart;
     const thread = new Worker(THREAD, { workerData });
@@ -108,13 +102,6 @@ export class TcpRelay {
   /** Ends the connections from addresses and networks that devices have lost. */
   resetFrom(left: Left): void {
     this.#thread?.postMessage({ type: 'reset', left } satisfies RelayCommand);
-  }
-
-  /** How many connections there may be: this process needs files for all else as well. */
-  #capacity(): number {
-    const { filesMax } = this.#options;
-    if (filesMax === null) return MAX_RELAYED;
-    return Math.min(MAX_RELAYED, Math.max(1, Math.floor((filesMax - OTHER_FILES) / 2)));
   }
 
   #warnOfFiles(capacity: number): void {

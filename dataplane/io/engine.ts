@@ -53,6 +53,8 @@ import type { Rings } from './rings.ts';
 export interface Links {
   /** Takes a datagram for an endpoint; the receiver may keep the bytes. */
   sendDatagram(bytes: Uint8Array, to: Endpoint): void;
+  /** How many bytes it takes before it is full; left out: any number. */
+  sendRoom?(): number;
   /** Takes a packet for the TUN; null where there is none. Throws when it cannot be written. */
   writePacket: ((packet: Uint8Array) => void) | null;
 }
@@ -235,6 +237,10 @@ export class TypeScriptEngine implements PacketEngine {
     this.#transmit(message.slice(), address);
   }
 
+  sendRoom(): number {
+    return this.#links.sendRoom?.() ?? Number.POSITIVE_INFINITY;
+  }
+
   #transmit(message: Uint8Array, address: number): void {
     const endpoint = readEndpoint(this.endpoints, address);
     if (endpoint !== null) this.#links.sendDatagram(message, endpoint);
@@ -253,6 +259,10 @@ export class TypeScriptEngine implements PacketEngine {
         this.errors[ERROR_TUN_WRITE]! += 1;
       }
     }
+  }
+
+  writeDoors(batch: Batch): void {
+    this.substitute?.write(batch);
   }
 
   // ---- other workers ----

@@ -1,11 +1,10 @@
-// The host's sockets of a worker by the addon, and how many of them the process may have.
+// The host's sockets of a worker by the addon, and how many of them may be of UDP.
 
 import { constants } from 'node:os';
 import { markAsUntransferable } from 'node:worker_threads';
 import type { Addon, NativeSockets } from '../native/index.ts';
 import {
   type DestinationKind,
-  HOST_SOCKETS_MAX,
   type HostRoute,
   type HostSockets,
   type HostSocketsOptions,
@@ -14,12 +13,7 @@ import {
   SOCKET_EVENT_WORDS,
   SOCKET_PIECES_MAX,
 } from '../socket-contract.ts';
-import { readFilesMax, readFilesOpen, readSysctl } from './system.ts';
-
-/** Descriptors that are left to the rest of the process: the API, the database, the log. */
-const FILES_RESERVED = 256;
-/** Where the system tells no limit, each process has at least so many descriptors. */
-const FILES_USUAL = 1_024;
+import { readSysctl } from './system.ts';
 
 /** Types of routes (rtnetlink(7), RTN_) that are no errors. */
 const KINDS: Readonly<Record<number, DestinationKind>> = {
@@ -52,20 +46,6 @@ export function createSocketMemory(
     events: new Int32Array(eventsMax * SOCKET_EVENT_WORDS),
     error: new Int32Array(SOCKET_ERROR_WORDS),
   };
-}
-
-/**
- * How many sockets each of some workers may have: its share of the descriptors that the process has
- * left. One at least: a gateway that has room for none still starts, and refuses the rest with
- * `egress_full`.
- */
-export function socketsForEach(
-  workers: number,
-  max = readFilesMax() ?? FILES_USUAL,
-  open = readFilesOpen(),
-): number {
-  const share = Math.floor((max - open - FILES_RESERVED) / workers);
-  return Math.max(1, Math.min(HOST_SOCKETS_MAX, share));
 }
 
 /** The part of the ports that is left to the rest of the host: its resolver, the gateway's own. */
@@ -143,6 +123,10 @@ export class NativeHostSockets implements HostSockets {
     return this.#sockets.connectUdp(address, port, room);
   }
 
+  openPair(room: number): number {
+    return this.#sockets.openPair(room);
+  }
+
   openEcho(address: Uint8Array): number {
     return this.#sockets.openEcho(address);
   }
@@ -173,6 +157,10 @@ export class NativeHostSockets implements HostSockets {
 
   send(handle: number, count: number): number {
     return this.#sockets.send(handle, count);
+  }
+
+  sendFragmented(handle: number): number {
+    return this.#sockets.sendFragmented(handle);
   }
 
   takeError(handle: number): number {

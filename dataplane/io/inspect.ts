@@ -12,6 +12,7 @@ import { loadAddon } from '../native/index.ts';
 import { formatAddress } from '../wire/address.ts';
 import { type Finding, good } from './finding.ts';
 import { findObstacles, type Obstacle, type TunnelPath } from './foreign-rules.ts';
+import { inspectNetworks } from './inspect-networks.ts';
 import { inspectSockets } from './inspect-sockets.ts';
 import { tryMasquerade } from './masquerade.ts';
 import { fixOfRefusal } from './netfilter/message.ts';
@@ -62,12 +63,14 @@ export async function inspectHost(inspected: Inspected): Promise<Finding[]> {
     return [
       good('tun', `packets of devices leave by sockets of the gateway: ${why}`),
       ...inspectSockets(inspected.egressInterface),
+      ...inspectNetworks(inspected),
       await port(inspected),
       clock(),
     ];
   return [
     tun(inspected, tried),
     rights(inspected),
+    ...inspectNetworks(inspected),
     masquerading(inspected),
     ...forwarding(inspected),
     ...(await otherRules(inspected)),

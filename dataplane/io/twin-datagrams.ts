@@ -39,12 +39,14 @@ export class TwinDatagrams {
   #early: Uint8Array[] | null = [];
   #isClosed = false;
 
-  constructor(address: string, port: number, report: Report) {
+  /** `lose` is called for each datagram that has no room. */
+  constructor(address: string, port: number, report: Report, lose: () => void) {
     this.#isIpv6 = address.includes(':');
     this.#report = report;
     this.#socket = createSocket({ type: this.#isIpv6 ? 'udp6' : 'udp4', ipv6Only: this.#isIpv6 });
     this.#socket.on('message', (bytes) => {
       if (this.#received.length < QUEUE_DATAGRAMS) this.#received.push(bytes);
+      else lose();
       report(SOCKET_READABLE);
     });
     this.#socket.on('error', (error) => this.#fail(error));

@@ -1,7 +1,8 @@
 // The host's sockets on node:net and node:dgram, for tests and for machines without a compiler: the
 // contract of the addon's sockets, with these differences. They allocate, and copy once more. There
-// is no ping socket, no interface to be bound to, no MTU of a path and no room in the kernel. No
-// route is known: what is no address of this host and of no special kind is `unicast`.
+// is no ping socket, no pair, no interface to be bound to, no MTU of a path and no room in the
+// kernel, and of what is lost only what the twin itself had no room for is counted. No route is
+// known: what is no address of this host and of no special kind is `unicast`.
 
 import { constants, networkInterfaces } from 'node:os';
 import {
@@ -19,6 +20,7 @@ import {
   SOCKET_EVENT_FLAGS,
   SOCKET_EVENT_HANDLE,
   SOCKET_EVENT_WORDS,
+  SOCKET_LOST,
   SOCKET_PIECES_MAX,
 } from '../socket-contract.ts';
 import { formatAddress, parseAddress } from '../wire/address.ts';
@@ -91,7 +93,16 @@ export class TwinHostSockets implements HostSockets {
   }
 
   connectUdp(address: Uint8Array, port: number): number {
-    return this.#add(address, port, (to, report) => new TwinDatagrams(to.address, to.port, report));
+    const lose = (): void => void this.error[SOCKET_LOST]!++;
+    return this.#add(
+      address,
+      port,
+      (to, report) => new TwinDatagrams(to.address, to.port, report, lose),
+    );
+  }
+
+  openPair(_room: number): number {
+    return -EOPNOTSUPP;
   }
 
   openEcho(_address: Uint8Array): number {
@@ -199,6 +210,11 @@ export class TwinHostSockets implements HostSockets {
       if (result === 0) sent++;
     }
     return sent;
+  }
+
+  /** Node's sockets do so with each datagram that is too large. */
+  sendFragmented(handle: number): number {
+    return this.send(handle, 1);
   }
 
   takeError(handle: number): number {

@@ -62,6 +62,7 @@ export class TwinEngine extends TypeScriptEngine {
       options.mtu,
       {
         sendDatagram: (bytes, to) => udp().send(bytes, to),
+        sendRoom: () => udp().sendRoom,
         writePacket: tun === null ? null : (packet) => tun.write(packet),
       },
       sockets === null ? {} : sockets,
@@ -115,7 +116,6 @@ export class TwinEngine extends TypeScriptEngine {
 
   /** Moves packets of the TUN into `packets`. */
   readTun(): void {
-    if (this.substitute !== null) return this.substitute.read(this.packets);
     for (let i = 0; i < PACKETS_PER_TURN; i++) {
       const packet = this.#tun?.read() ?? null;
       if (packet === null) break;
@@ -123,6 +123,11 @@ export class TwinEngine extends TypeScriptEngine {
     }
     this.#tunLookMs =
       this.packets.count > 0 ? TUN_LOOK_MS_MIN : Math.min(TUN_LOOK_MS_MAX, this.#tunLookMs * 2);
+  }
+
+  /** Moves what the sockets have made into `packets`. */
+  readSockets(): void {
+    this.substitute?.read(this.packets);
   }
 
   flush(): void {

@@ -69,6 +69,12 @@ export class UdpSockets {
     return this.#queue.shift();
   }
 
+  /** How many bytes the socket that has more to send takes before its buffer is full. */
+  get sendRoom(): number {
+    const queued = Math.max(...[this.#v4, this.#v6].map((one) => one?.getSendQueueSize() ?? 0));
+    return Math.max(0, BUFFER_BYTES - queued);
+  }
+
   send(bytes: Uint8Array, to: Endpoint): void {
     const socket = to.address.includes(':') ? this.#v6 : this.#v4;
     if (socket === null) return this.#onError('send');

@@ -16,9 +16,9 @@ import type { Peer } from '../wireguard/peer.ts';
 import { Receiver } from '../wireguard/receive.ts';
 import { Sender } from '../wireguard/send.ts';
 import { endpointLayout, Tunnel } from '../wireguard/tunnel.ts';
-import { address } from '../wire/packets.ts';
 import {
   type Arrival,
+  bytesOf,
   type MakeEngine,
   type Placed,
   publicKeyOf,
@@ -153,8 +153,7 @@ export class TunnelClient<E extends TypeScriptEngine = TypeScriptEngine> {
     const { engine, receiver } = this;
     const { now } = this.#around;
     this.tunnel.wallMs = this.#around.wallMs;
-    for (const { bytes, from } of datagrams)
-      engine.acceptDatagram(bytes, address(from.address), from.port);
+    for (const { bytes, from } of datagrams) engine.acceptDatagram(bytes, bytesOf(from), from.port);
     const batch = engine.datagrams;
     for (let i = 0; i < batch.count; i++) receiver.classify(batch, i, now);
     engine.open(batch);

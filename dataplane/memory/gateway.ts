@@ -13,10 +13,11 @@ import {
   type Sample,
   type TunSubstitute,
 } from '../contract.ts';
-import type { GatewayOptions } from '../host/descriptors.ts';
+import type { GatewayFacts, GatewayOptions } from '../host/descriptors.ts';
 import { type Change, isEmpty, ConfigInForce, type TriedChange } from '../diff.ts';
-import type { Gateway, GatewayFacts } from '../gateway/gateway.ts';
+import type { Gateway } from '../gateway/gateway.ts';
 import { type Batches, TypeScriptEngine } from '../io/engine.ts';
+import { divideFiles } from '../io/files.ts';
 import type { Spot } from '../io/twin-sockets.ts';
 import { type EgressWanted, openTwinEgress } from '../worker/egress.ts';
 import { joinSamples, sumOf } from '../worker/sample.ts';
@@ -29,11 +30,15 @@ import type { Arrival } from './surroundings.ts';
 /** The address of the gateway in every network in memory (RFC 5737). */
 export const GATEWAY_ADDRESS = '192.0.2.1';
 
-/** Tests have few flows and many gateways; a table of full size takes 40 MB. */
+/** Tests have few flows and peers, and many gateways; tables of full size take 60 MB. */
 const FLOWS = 16_384;
-/** Sockets of a gateway, and bytes that may wait in it. */
+const PEERS = 16_384;
+/**
+ * Sockets of a gateway, connections with those that ended lately (a quarter for each device, which
+ * has room for as many itself), and bytes that may wait.
+ */
 const SOCKETS = 1_024;
-const POOL_BYTES = 8 * 1_048_576;
+const SIZES = { connections: 4_096, poolBytes: 2 * 1_048_576 };
 
 /** A gateway on a network in memory. */
 export class MemoryGateway extends PipelineNode implements Gateway, GatewayParticipant {
@@ -69,6 +74,7 @@ export class MemoryGateway extends PipelineNode implements Gateway, GatewayParti
           }
         : {}),
       flows: FLOWS,
+      peers: PEERS,
       workers,
       makeEngine: (...parts) => new TypeScriptEngine(...parts),
       deliver: (packet) => network.fromGateway(packet),
@@ -82,7 +88,8 @@ export class MemoryGateway extends PipelineNode implements Gateway, GatewayParti
       way: hasSockets ? 'sockets' : 'tun',
       tunError: null,
       masquerade: false,
-      relayFiles: 0,
+      // Nothing of the host is open.
+      files: divideFiles({ max: null, open: 0, relay: 0, leaves: hasSockets, workers }),
       connections: null,
       alive: true,
     };
@@ -142,6 +149,11 @@ export class MemoryGateway extends PipelineNode implements Gateway, GatewayParti
     return false;
   }
 
+  /** Nothing listens: requests are injected. */
+  openDoor(): () => void {
+    return () => undefined;
+  }
+
   async close(): Promise<void> {
     this.#network.close();
     for (const { engine } of this.workers) engine.close();
@@ -157,7 +169,7 @@ function openSockets(
   const { random } = network;
   const wanted = { capacity: SOCKETS, interfaceName: null };
   const lead = (spot: Spot): Spot | null => network.lead(spot);
-  const twin = openTwinEgress({ ...path, wanted, random }, { lead, poolBytes: POOL_BYTES });
+  const twin = openTwinEgress({ ...path, wanted, random }, { lead, ...SIZES });
   const egress = twin.substitute;
   let isClosed = false;
   twin.onEvents = () => setImmediate(() => (isClosed ? undefined : move()));
@@ -176,10 +188,10 @@ function openSockets(
       for (let at = 0; at < batch.count * DESCRIPTOR_WORDS; at += DESCRIPTOR_WORDS) {
         if (descriptors[at + MARK] !== MARK_TUN) continue;
         const offset = descriptors[at + OFFSET]!;
-        const packet = bytes.slice(offset, offset + descriptors[at + LENGTH]!);
+        const packet = bytes.subarray(offset, offset + descriptors[at + LENGTH]!);
         if (!network.hasHostFor(packet)) continue;
         descriptors[at + MARK] = MARK_DROP;
-        network.fromGateway(packet);
+        network.fromGateway(packet.slice());
       }
       egress.write(batch);
     },

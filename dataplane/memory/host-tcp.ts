@@ -2,14 +2,14 @@
 // leave at once, and whoever asks again moves its clock in place of waiting for a timeout.
 
 import type { Random } from '../noise/handshake.ts';
-import { complete, isRight } from '../tcp/checksum.ts';
+import { isRight } from '../tcp/checksum.ts';
 import { ENDED_BY_CLOSE, type Owner } from '../tcp/core.ts';
 import { TcpMachine } from '../tcp/machine.ts';
-import { Ends } from '../tcp/table.ts';
+import { Ends, setEnds } from '../tcp/table.ts';
 import { formatAddress, parseAddress } from '../wire/address.ts';
 import { type InnerPacket, TCP_FIN } from '../wire/ip.ts';
-import { wordsOf } from '../wire/network.ts';
 import { bytesOf, sourceOf, viewOf } from '../wire/packets.ts';
+import { MadePackets } from './made-packets.ts';
 
 /** A host is the one device of its machine. */
 const SELF = 0;
@@ -56,8 +56,7 @@ export class HostTcp implements Owner {
   readonly #machine: TcpMachine;
   readonly #connections = new Map<number, Connection>();
   readonly #ends = new Ends();
-  readonly #bytes = Buffer.alloc(2 * MTU);
-  readonly #view = viewOf(this.#bytes);
+  readonly #made: MadePackets;
   /** Who has sent the packet that is taken now. */
   #sender = '';
   /** Whether the packet that is taken now brings something that was not there. */
@@ -75,23 +74,18 @@ export class HostTcp implements Owner {
       poolBytes: POOL_BYTES,
       records: RECORDS,
       ranges: RANGES,
-      ackDelayMs: 0,
-      paces: false,
+      takesTime: false,
     });
+    this.#made = new MadePackets(this.#machine, MTU);
   }
 
   /** Opens a connection from an address of the host. */
   async connect(from: string, end: OtherEnd): Promise<Connection> {
     const machine = this.#machine;
     const [source, destination] = [parseAddress(from)!, parseAddress(end.address)!];
-    const ends = this.#ends;
-    ends.isIpv6 = source.length === 16;
-    ends.words.fill(0);
-    ends.words.set(wordsOf(source), 0);
-    ends.words.set(wordsOf(destination), 4);
-    ends.words[8] = (end.at << 16) | end.port;
+    setEnds(this.#ends, source, end.at, destination, end.port);
     this.#begin();
-    const handle = machine.open(SELF, ends);
+    const handle = machine.open(SELF, this.#ends);
     if (handle === 0) throw new Error('this host has too many TCP connections');
     const connection = this.#add(handle, end, null);
     try {
@@ -159,12 +153,7 @@ export class HostTcp implements Owner {
     const machine = this.#machine;
     this.#begin();
     machine.expire();
-    let length: number;
-    while ((length = machine.make(this.#bytes, this.#view, 0, 0)) > 0) {
-      const upper = this.#bytes[0]! >> 4 === 6 ? 40 : 20;
-      complete(this.#view, upper, length - upper);
-      this.#parts.send(Uint8Array.from(this.#bytes.subarray(0, length)));
-    }
+    this.#made.sendAll(this.#parts.send);
   }
 
   // ---- what the machine asks --------------------------------------------------------------------

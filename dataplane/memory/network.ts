@@ -10,10 +10,9 @@ import type { Random } from '../noise/handshake.ts';
 import type { CaptureOrder } from '../path/capture.ts';
 import { type Endpoint, formatAddress } from '../wire/address.ts';
 import { destinationOf } from '../wire/packets.ts';
+import { LateTimer } from './late-timer.ts';
 import type { Surroundings } from './surroundings.ts';
 
-/** The longest wait that timers of Node take. */
-const WAIT_MS_MAX = 2 ** 31 - 1;
 /**
  * More steps than anything correct takes: two hosts that answer the answers of each other do not
  * end.
@@ -49,7 +48,7 @@ export class MemoryNetwork implements Surroundings {
   #gateway: GatewayParticipant | null = null;
   readonly #steps: (() => void)[] = [];
   #isRunning = false;
-  #timer: NodeJS.Timeout | undefined;
+  readonly #timer = new LateTimer(() => this.run(() => undefined));
   #isClosed = false;
   /** Packets from the TUN to addresses without a host. */
   #unclaimed = 0;
@@ -167,19 +166,23 @@ export class MemoryNetwork implements Surroundings {
     this.#steps.push(work);
     if (this.#isRunning) return;
     this.#isRunning = true;
+    let next: number | null = null;
     try {
-      this.#runSteps();
+      next = this.#runSteps();
     } finally {
       this.#isRunning = false;
-      this.#schedule();
+      if (!this.#isClosed) this.#timer.set((next ?? this.#nextTimeout()) - this.now);
     }
   }
 
-  #runSteps(): void {
+  /** Does all steps, and fires all timers that are due; returns when the next one is. */
+  #runSteps(): number {
     for (let count = 0; ; count++) {
       const step = this.#steps.shift();
       if (step === undefined) {
-        if (!this.#expire()) return;
+        const next = this.#nextTimeout();
+        if (next > this.now) return next;
+        this.#expire();
       } else {
         step();
       }
@@ -189,31 +192,24 @@ export class MemoryNetwork implements Surroundings {
     }
   }
 
-  /** Fires timers that are due; false when none was. */
-  #expire(): boolean {
-    const due = [...this.#participants.values()].filter((one) => one.nextTimeout() <= this.now);
-    for (const participant of due) participant.expire();
-    return due.length > 0;
-  }
-
   // ---- time ----
 
-  #schedule(): void {
-    clearTimeout(this.#timer);
-    if (this.#isClosed) return;
+  #nextTimeout(): number {
     let next = Number.POSITIVE_INFINITY;
     for (const participant of this.#participants.values())
       next = Math.min(next, participant.nextTimeout());
-    if (next === Number.POSITIVE_INFINITY) return;
-    const wait = Math.min(WAIT_MS_MAX, Math.max(1, Math.ceil(next - this.now)));
-    // The timer does not keep a test process alive.
-    this.#timer = setTimeout(() => this.run(() => undefined), wait).unref();
+    return next;
+  }
+
+  #expire(): void {
+    const due = [...this.#participants.values()].filter((one) => one.nextTimeout() <= this.now);
+    for (const participant of due) participant.expire();
   }
 
   /** Ends everything; unfinished work is lost. */
   close(): void {
     this.#isClosed = true;
-    clearTimeout(this.#timer);
+    this.#timer.clear();
     for (const end of this.#endings.splice(0)) end();
     this.#steps.length = 0;
     this.#participants.clear();

@@ -31,9 +31,9 @@ import { createEndpointTable, type Endpoint } from '../wire/address.ts';
 import { messageType } from '../wire/messages.ts';
 import { workerOfMessage } from '../wireguard/steering.ts';
 import { endpointLayout } from '../wireguard/tunnel.ts';
-import { address } from '../wire/packets.ts';
 import {
   type Arrival,
+  bytesOf,
   type MakeEngine,
   type Placed,
   publicKeyOf,
@@ -68,6 +68,8 @@ export interface NodeOptions<E extends TypeScriptEngine> extends Placed {
   readonly randomOf?: (worker: number) => Random;
   /** Whether what was handed over waits for the next call; never where it is left out. */
   readonly dawdles?: () => boolean;
+  /** Where the engine of a worker holds messages; left out: in batches of its own. */
+  readonly batchesOf?: (worker: number) => Batches;
   /** Opens what is in place of a TUN; left out: there is nothing. */
   readonly openEgress?: (batches: Batches, peers: number) => Substituted;
   /** Takes packets that come out at the TUN. */
@@ -128,7 +130,7 @@ export abstract class PipelineNode<E extends TypeScriptEngine = TypeScriptEngine
     const handed = endpointLayout.peers + this.#peers;
     const endpoints = createEndpointTable(handed + team.size * HANDED_PER_TURN);
     const rings = new Rings(team, endpoints, handed);
-    const batches = createBatches();
+    const batches = options.batchesOf?.(team.self) ?? createBatches();
     const opened = options.openEgress?.(batches, this.#peers);
     const engine = options.makeEngine(
       options.primitives ?? portablePrimitives,
@@ -136,6 +138,7 @@ export abstract class PipelineNode<E extends TypeScriptEngine = TypeScriptEngine
       options.mtu,
       {
         sendDatagram: (bytes, to) => around.transmit(bytes, this.endpoint, to),
+        sendRoom: () => around.sendRoom?.() ?? Number.POSITIVE_INFINITY,
         writePacket: options.deliver,
       },
       { rings, batches, substitute: opened?.substitute ?? null } satisfies EngineExtras,
@@ -217,7 +220,7 @@ export abstract class PipelineNode<E extends TypeScriptEngine = TypeScriptEngine
     if (datagrams.length > DATAGRAM_SLOTS)
       throw new RangeError(`${datagrams.length} datagrams at once`);
     for (const { bytes, from } of datagrams)
-      this.#socketFor(bytes).engine.acceptDatagram(bytes, address(from.address), from.port);
+      this.#socketFor(bytes).engine.acceptDatagram(bytes, bytesOf(from), from.port);
     for (const { engine, pipeline } of this.workers) {
       if (engine.datagrams.count === 0) continue;
       engine.substitute?.begin(this.#around.now);
@@ -227,20 +230,26 @@ export abstract class PipelineNode<E extends TypeScriptEngine = TypeScriptEngine
       engine.datagrams.count = 0;
     }
     this.#takeHanded();
-    this.moveSockets();
+    this.#turnSockets(false);
+  }
+
+  /** Takes what sockets in place of a TUN report, and gives them turns. */
+  moveSockets(): void {
+    this.#turnSockets(true);
   }
 
   /** Turns of what is in place of a TUN, as long as it has something to do. */
-  moveSockets(): void {
+  #turnSockets(hasEvents: boolean): void {
     const { now, wallMs } = this.#around;
     for (const { engine, pipeline } of this.workers) {
       const { substitute } = engine;
       if (substitute === null) continue;
       for (let turns = 0; turns < SOCKET_TURNS_MAX; turns++) {
+        const isForEvents = hasEvents && turns === 0;
+        if (!isForEvents && substitute.deadline > now) break;
         substitute.begin(now);
         substitute.read(engine.packets);
-        pipeline.outbound(now, wallMs);
-        if (substitute.deadline > now) break;
+        pipeline.bySockets(now, wallMs);
       }
     }
     this.#takeHanded();
@@ -269,12 +278,12 @@ export abstract class PipelineNode<E extends TypeScriptEngine = TypeScriptEngine
   /** When `expire` must be called at the latest, in ms; infinite when nothing waits. */
   nextTimeout(): number {
     const { now } = this.#around;
-    if (this.workers.some(({ engine }) => engine.hasHanded)) return now;
-    return Math.min(
-      ...this.workers.map(({ engine, pipeline }) =>
-        Math.min(pipeline.nextTimeout(now), engine.substitute?.deadline ?? Infinity),
-      ),
-    );
+    let next = Number.POSITIVE_INFINITY;
+    for (const { engine, pipeline } of this.workers) {
+      if (engine.hasHanded) return now;
+      next = Math.min(next, pipeline.nextTimeout(now), engine.substitute?.deadline ?? next);
+    }
+    return next;
   }
 
   /** Fires the timers that are due. */

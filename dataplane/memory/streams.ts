@@ -3,15 +3,16 @@
 
 import { Duplex } from 'node:stream';
 import type { Random } from '../noise/handshake.ts';
-import { complete, isRight } from '../tcp/checksum.ts';
+import { isRight } from '../tcp/checksum.ts';
 import { ENDED_BY_CLOSE, ENDED_BY_RESET, type Owner } from '../tcp/core.ts';
 import { TcpMachine } from '../tcp/machine.ts';
-import { Ends } from '../tcp/table.ts';
+import { Ends, setEnds } from '../tcp/table.ts';
 import { isIcmpError } from '../wire/icmp.ts';
 import { InnerPacket, parseInner, parseQuoted, PROTOCOL_TCP } from '../wire/ip.ts';
-import { wordsOf } from '../wire/network.ts';
 import { viewOf } from '../wire/packets.ts';
 import { reasons } from '../reasons.ts';
+import { LateTimer } from './late-timer.ts';
+import { MadePackets } from './made-packets.ts';
 
 /** A device in memory has one machine, so its number in it is always the same. */
 const SELF = 0;
@@ -54,6 +55,15 @@ export class DeviceStream extends Duplex {
     return this.#isConnected;
   }
 
+  /** An agent of `http` calls these; no stream keeps a process alive. */
+  ref(): this {
+    return this;
+  }
+
+  unref(): this {
+    return this;
+  }
+
   opened(): void {
     clearTimeout(this.#timer);
     this.#isConnected = true;
@@ -91,8 +101,9 @@ export class DeviceStream extends Duplex {
   }
 
   override _read(): void {
+    const hasLeftBytes = !this.#isDraining;
     this.#isDraining = true;
-    if (this.connection === 0) return;
+    if (!hasLeftBytes || this.connection === 0) return;
     this.#machine.take(this.connection);
     this.#moved();
   }
@@ -134,13 +145,12 @@ export class DeviceStreams implements Owner {
   readonly #parts: StreamParts;
   readonly #machine: TcpMachine;
   readonly #streams = new Map<number, DeviceStream>();
-  readonly #bytes = Buffer.alloc(2 * MTU);
-  readonly #view = viewOf(this.#bytes);
+  readonly #made: MadePackets;
   readonly #packet = new InnerPacket();
   readonly #quoted = new InnerPacket();
   readonly #ends = new Ends();
   #port: number;
-  #timer: NodeJS.Timeout | undefined;
+  readonly #timer = new LateTimer(() => this.#expire());
   #isSending = false;
   #isClosed = false;
 
@@ -148,6 +158,7 @@ export class DeviceStreams implements Owner {
     this.#parts = parts;
     const { random } = parts;
     this.#machine = new TcpMachine({ owner: this, random, devices: 1, connections: 1_024 });
+    this.#made = new MadePackets(this.#machine, MTU);
     this.#machine.begin(parts.now());
     this.#machine.expire();
     const chance = new Uint16Array(1);
@@ -161,13 +172,9 @@ export class DeviceStreams implements Owner {
     machine.begin(this.#parts.now());
     const stream = new DeviceStream(machine, () => this.#move());
     const ends = this.#ends;
-    ends.isIpv6 = from.length === 16;
-    ends.words.fill(0);
-    ends.words.set(wordsOf(from), 0);
-    ends.words.set(wordsOf(to), 4);
     for (let tries = 0; tries < PORTS && stream.connection === 0; tries++) {
       this.#port = (this.#port + 1) % PORTS;
-      ends.words[8] = ((PORTS_FROM + this.#port) << 16) | port;
+      setEnds(ends, from, PORTS_FROM + this.#port, to, port);
       stream.connection = machine.open(SELF, ends);
     }
     if (stream.connection === 0) stream.fail('EADDRNOTAVAIL');
@@ -219,21 +226,13 @@ export class DeviceStreams implements Owner {
     this.#isSending = true;
     const machine = this.#machine;
     try {
-      let length: number;
-      while ((length = machine.make(this.#bytes, this.#view, 0, 0)) > 0) {
-        const isIpv6 = this.#bytes[0]! >> 4 === 6;
-        const upper = isIpv6 ? 40 : 20;
-        complete(this.#view, upper, length - upper);
-        this.#parts.send(Uint8Array.from(this.#bytes.subarray(0, length)));
-      }
+      this.#made.sendAll(this.#parts.send);
     } finally {
       this.#isSending = false;
     }
-    clearTimeout(this.#timer);
-    const { deadline } = machine;
-    if (this.#streams.size === 0 && deadline === Number.POSITIVE_INFINITY) return;
-    const wait = Math.min(LATEST_MS, Math.max(1, Math.ceil(deadline - this.#parts.now())));
-    this.#timer = setTimeout(() => this.#expire(), wait).unref();
+    const isIdle = this.#streams.size === 0 && machine.deadline === Number.POSITIVE_INFINITY;
+    const wait = Math.min(LATEST_MS, machine.deadline - this.#parts.now());
+    this.#timer.set(isIdle ? Number.POSITIVE_INFINITY : wait);
   }
 
   #expire(): void {
@@ -282,7 +281,7 @@ export class DeviceStreams implements Owner {
   /** Ends all streams. */
   close(): void {
     this.#isClosed = true;
-    clearTimeout(this.#timer);
+    this.#timer.clear();
     for (const stream of this.#streams.values()) stream.destroy();
     this.#streams.clear();
   }

@@ -6,6 +6,7 @@ import type { Random } from '../noise/handshake.ts';
 import { type Primitives, portablePrimitives } from '../noise/primitives.ts';
 import type { TypeScriptEngine } from '../io/engine.ts';
 import type { Endpoint } from '../wire/address.ts';
+import { address } from '../wire/packets.ts';
 
 /** Clocks, randomness and link of a gateway or a client. */
 export interface Surroundings {
@@ -16,6 +17,8 @@ export interface Surroundings {
   readonly random: Random;
   /** Takes a datagram; the receiver may keep the bytes. */
   transmit(bytes: Uint8Array, from: Endpoint, to: Endpoint): void;
+  /** How many bytes of datagrams the link takes now; left out: any number. */
+  sendRoom?(): number;
 }
 
 /** Makes the engine of a gateway or a client; tests make one that they can observe. */
@@ -35,6 +38,19 @@ export interface Placed {
 export interface Arrival {
   readonly bytes: Uint8Array;
   readonly from: Endpoint;
+}
+
+/** A participant sends every datagram from the same endpoint, so its text is read once. */
+const addresses = new WeakMap<Endpoint, Uint8Array>();
+
+/** The address of an endpoint, 4 or 16 bytes. */
+export function bytesOf(endpoint: Endpoint): Uint8Array {
+  let bytes = addresses.get(endpoint);
+  if (bytes === undefined) {
+    bytes = address(endpoint.address);
+    addresses.set(endpoint, bytes);
+  }
+  return bytes;
 }
 
 /** The public key of a private one. */

@@ -91,6 +91,13 @@ napi_value on_flush(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
+napi_value on_send_room(napi_env env, napi_callback_info info) {
+  Call call(env, info);
+  Engine* engine = engine_of(call);
+  if (call.failed) return nullptr;
+  return make_integer(env, send_room(*engine));
+}
+
 constexpr double SLOTS_PER_GENERATION = 1048576;
 static_assert(MAX_KEYPAIRS <= SLOTS_PER_GENERATION, "slot and generation share 53 bits");
 
@@ -292,6 +299,7 @@ napi_value on_create_engine(napi_env env, napi_callback_info info) {
   define(env, engine, "freeHanded", on_free_handed, holder);
   define(env, engine, "send", on_send, holder);
   define(env, engine, "flush", on_flush, holder);
+  define(env, engine, "sendRoom", on_send_room, holder);
   define(env, engine, "installKey", on_install_key, holder);
   define(env, engine, "removeKey", on_remove_key, holder);
   define(env, engine, "close", on_close, holder);

@@ -49,6 +49,13 @@ napi_value on_set_room(napi_env env, napi_callback_info info) {
   return make_integer(env, set_stream_room(*table, handle, direction == ROOM_SEND, bytes));
 }
 
+napi_value on_open_pair(napi_env env, napi_callback_info info) {
+  Call call(env, info);
+  SocketTable* table = table_of(call);
+  const int32_t room = call.integer(0, 0, ROOM_MAX);
+  return call.failed ? nullptr : make_integer(env, open_pair(*table, room));
+}
+
 napi_value on_open_echo(napi_env env, napi_callback_info info) {
   Call call(env, info);
   SocketTable* table = table_of(call);
@@ -184,6 +191,7 @@ napi_value on_create_sockets(napi_env env, napi_callback_info info) {
   set(env, sockets, "descriptor", make_integer(env, holder->held->epoll));
   define(env, sockets, "connectTcp", on_connect<connect_tcp>, holder);
   define(env, sockets, "connectUdp", on_connect<connect_udp>, holder);
+  define(env, sockets, "openPair", on_open_pair, holder);
   define(env, sockets, "openEcho", on_open_echo, holder);
   define(env, sockets, "takeEvents", on_take_events, holder);
   define(env, sockets, "read", on_pieces<read_stream>, holder);
@@ -192,6 +200,7 @@ napi_value on_create_sockets(napi_env env, napi_callback_info info) {
   define(env, sockets, "setRoom", on_set_room, holder);
   define(env, sockets, "receive", on_pieces<receive_from_host>, holder);
   define(env, sockets, "send", on_pieces<send_to_host>, holder);
+  define(env, sockets, "sendFragmented", on_handle<send_fragmented>, holder);
   define(env, sockets, "takeError", on_handle<take_socket_error>, holder);
   define(env, sockets, "pathMtu", on_handle<path_mtu>, holder);
   define(env, sockets, "verify", on_verify, holder);

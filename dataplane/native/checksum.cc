@@ -42,28 +42,31 @@ uint64_t sum_pseudo_header(const uint8_t* ip, bool is_ipv6, uint8_t protocol, si
   return sum;
 }
 
+size_t plain_transport(const uint8_t* packet, size_t length) {
+  if (length >= 28 && packet[0] == 0x45)
+    return (load16(packet + 6) & 0x3fff) != 0 || load16(packet + 2) != length ? 0 : 20;
+  if (length >= 48 && (packet[0] >> 4) == 6) return load16(packet + 4) + 40u == length ? 40 : 0;
+  return 0;
+}
+
+bool is_upper_right(const uint8_t* packet, size_t length, size_t transport, uint8_t protocol) {
+  const size_t upper_bytes = length - transport;
+  const uint64_t sum = sum_pseudo_header(packet, transport == 40, protocol, upper_bytes);
+  return fold_sum(sum_bytes(packet + transport, upper_bytes, sum)) == 0xffff;
+}
+
 bool has_right_checksum(const uint8_t* packet, size_t length) {
-  bool is_ipv6 = false;
-  size_t upper = 20;
-  if (length >= 28 && packet[0] == 0x45) {
-    if ((load16(packet + 6) & 0x3fff) != 0 || load16(packet + 2) != length) return false;
-  } else if (length >= 48 && (packet[0] >> 4) == 6) {
-    if (load16(packet + 4) + 40u != length) return false;
-    is_ipv6 = true;
-    upper = 40;
-  } else {
-    return false;
-  }
-  const uint8_t protocol = packet[is_ipv6 ? 6 : 9];
-  const size_t upper_bytes = length - upper;
-  const uint8_t* header = packet + upper;
+  const size_t transport = plain_transport(packet, length);
+  if (transport == 0) return false;
+  const uint8_t protocol = packet[transport == 40 ? 6 : 9];
+  const size_t upper_bytes = length - transport;
+  const uint8_t* header = packet + transport;
   if (protocol == IPPROTO_UDP) {
     if (load16(header + 4) != upper_bytes || load16(header + 6) == 0) return false;
   } else if (protocol != IPPROTO_TCP || upper_bytes < 20) {
     return false;
   }
-  const uint64_t sum = sum_pseudo_header(packet, is_ipv6, protocol, upper_bytes);
-  return fold_sum(sum_bytes(header, upper_bytes, sum)) == 0xffff;
+  return is_upper_right(packet, length, transport, protocol);
 }
 
 }  // namespace postern

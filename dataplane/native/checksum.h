@@ -26,6 +26,14 @@ inline uint16_t fold_sum(uint64_t sum) {
 // of the upper-layer header and data.
 uint64_t sum_pseudo_header(const uint8_t* ip, bool is_ipv6, uint8_t protocol, size_t upper_bytes);
 
+// Where the header above IP begins in a whole packet without options, extension headers and
+// fragments: 20 or 40; 0: it is no such packet.
+size_t plain_transport(const uint8_t* packet, size_t length);
+
+// Whether the checksum of TCP or UDP is right over the packet from `transport`, where its header
+// begins.
+bool is_upper_right(const uint8_t* packet, size_t length, size_t transport, uint8_t protocol);
+
 // Whether a packet is whole, has no options or extension headers, and a checksum of TCP or UDP that
 // is right. A UDP datagram without a checksum has none that is right.
 bool has_right_checksum(const uint8_t* packet, size_t length);

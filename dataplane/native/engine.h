@@ -160,6 +160,8 @@ uint8_t* reserve_datagram(Engine& engine, size_t length);
 void commit_datagram(Engine& engine, uint32_t endpoint, size_t length);
 // send.cc: sends everything that is queued.
 void flush_datagrams(Engine& engine);
+// send.cc: how many bytes the UDP socket with the fuller buffer takes before it is full.
+int32_t send_room(const Engine& engine);
 
 // tun.cc: fills `packets`; returns the descriptors in use.
 int read_tun(Engine& engine);

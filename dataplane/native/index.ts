@@ -145,6 +145,7 @@ export type NativeSockets = Pick<
   | 'connectTcp'
   | 'connectUdp'
   | 'openEcho'
+  | 'openPair'
   | 'takeEvents'
   | 'read'
   | 'write'
@@ -152,6 +153,7 @@ export type NativeSockets = Pick<
   | 'setRoom'
   | 'receive'
   | 'send'
+  | 'sendFragmented'
   | 'takeError'
   | 'pathMtu'
   | 'verify'
@@ -177,7 +179,7 @@ export interface NativeEngineOptions extends MessageLimits {
   readonly tunTakesUdp: boolean;
   /** MTU of the tunnel: padding never goes past it. */
   readonly mtu: number;
-  /** What is in place of a TUN; left out or null: nothing. */
+  /** What is in place of a TUN, or beside it; left out or null: nothing. */
   readonly substitute?: TunSubstitute | null;
   /** The batches; left out: of its own. */
   readonly batches?: { readonly datagrams: Batch; readonly packets: Batch };
@@ -224,6 +226,7 @@ interface NativeFunctions {
   freeHanded(worker: number): void;
   send(message: Uint8Array, address: number): void;
   flush(): void;
+  sendRoom(): number;
   installKey(send: Uint8Array, receive: Uint8Array, remoteIndex: number): number;
   removeKey(slot: number, generation: number): void;
   close(): void;
@@ -253,6 +256,7 @@ export class NativeEngine implements PacketEngine {
   readonly errors = new Float64Array(ERROR_COUNT);
   readonly handed: readonly (Batch | null)[];
   readonly substitute: TunSubstitute | null;
+  readonly #hasTun: boolean;
   readonly #functions: NativeFunctions;
 
   constructor(
@@ -268,6 +272,7 @@ export class NativeEngine implements PacketEngine {
     this.primitives = primitives;
     this.endpoints = endpoints;
     this.substitute = substitute;
+    this.#hasTun = options.tun >= 0;
     this.datagrams = batches?.datagrams ?? createDatagramBatch();
     this.packets = batches?.packets ?? createPacketBatch();
     this.handed = createHandedBatches(team);
@@ -299,13 +304,21 @@ export class NativeEngine implements PacketEngine {
 
   /** Fills `packets` from the TUN. */
   readTun(): void {
-    if (this.substitute === null) this.packets.count = this.#functions.readTun();
-    else this.substitute.read(this.packets);
+    this.packets.count = this.#functions.readTun();
+  }
+
+  /** Fills `packets` from what is in place of a TUN, or beside it. */
+  readSockets(): void {
+    this.substitute?.read(this.packets);
   }
 
   /** Sends what `seal` and `send` queued. */
   flush(): void {
     this.#functions.flush();
+  }
+
+  sendRoom(): number {
+    return this.#functions.sendRoom();
   }
 
   open(batch: Batch): void {
@@ -317,8 +330,13 @@ export class NativeEngine implements PacketEngine {
   }
 
   writeTun(batch: Batch): void {
-    if (this.substitute === null) this.#functions.writeTun(this.#numberOf(batch), batch.count);
+    if (this.#hasTun || this.substitute === null)
+      this.#functions.writeTun(this.#numberOf(batch), batch.count);
     else this.substitute.write(batch);
+  }
+
+  writeDoors(batch: Batch): void {
+    this.substitute?.write(batch);
   }
 
   send(message: Uint8Array, address: number): void {

@@ -5,10 +5,13 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/udp.h>
+#include <linux/sockios.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <time.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "engine.h"
@@ -194,7 +197,24 @@ bool goes_singly(const Engine& engine, const EndpointRecord& record) {
          (record.single_until != 0 && record.single_until > now_seconds());
 }
 
+// What a socket's buffer has room for, as the kernel counts: with what each packet costs it.
+int32_t room_of(int fd) {
+  int size = 0;
+  socklen_t bytes = sizeof size;
+  int unsent = 0;
+  if (getsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, &bytes) < 0 || ioctl(fd, SIOCOUTQ, &unsent) < 0)
+    return INT32_MAX;
+  return size > unsent ? size - unsent : 0;
+}
+
 }  // namespace
+
+int32_t send_room(const Engine& engine) {
+  int32_t room = INT32_MAX;
+  for (const int fd : {engine.udp4, engine.udp6})
+    if (fd >= 0) room = std::min(room, room_of(fd));
+  return room;
+}
 
 uint8_t* reserve_datagram(Engine& engine, size_t length) {
   if (length > Engine::QUEUE_BYTES) return nullptr;

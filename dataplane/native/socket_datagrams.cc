@@ -25,21 +25,30 @@ namespace postern {
 
 namespace {
 
-constexpr size_t GRO_BYTES = CMSG_SPACE(sizeof(int));
+constexpr size_t RECEIVED_BYTES = CMSG_SPACE(sizeof(int)) + CMSG_SPACE(sizeof(uint32_t));
 constexpr size_t SEGMENT_BYTES = CMSG_SPACE(sizeof(uint16_t));
 constexpr size_t ERROR_BYTES = 512;
+// What one run may have: the largest datagram of IPv4 less its headers.
+constexpr int32_t RUN_BYTES = 65'507;
+
+// Whether what is too big leaves in fragments, or comes back.
+bool let_fragment(int fd, bool is_ipv6, bool may) {
+  return is_ipv6 ? set_option(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER,
+                              may ? IPV6_PMTUDISC_DONT : IPV6_PMTUDISC_PROBE)
+                 : set_option(fd, IPPROTO_IP, IP_MTU_DISCOVER,
+                              may ? IP_PMTUDISC_DONT : IP_PMTUDISC_PROBE);
+}
 
 // Errors are kept with the type of their ICMP message, and what is too big comes back.
 bool report_errors(int fd, bool is_ipv6) {
-  return is_ipv6 ? set_option(fd, IPPROTO_IPV6, IPV6_RECVERR, 1) &&
-                       set_option(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_PROBE)
-                 : set_option(fd, IPPROTO_IP, IP_RECVERR, 1) &&
-                       set_option(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_PROBE);
+  return (is_ipv6 ? set_option(fd, IPPROTO_IPV6, IPV6_RECVERR, 1)
+                  : set_option(fd, IPPROTO_IP, IP_RECVERR, 1)) &&
+         let_fragment(fd, is_ipv6, false);
 }
 
 Socket* datagrams_of(SocketTable& table, int32_t handle) {
   Socket* socket = table.find(handle);
-  return socket == nullptr || socket->kind == SocketKind::TCP ? nullptr : socket;
+  return socket == nullptr || is_stream(socket->kind) ? nullptr : socket;
 }
 
 // A call that fails because of an earlier datagram is made again: that error is in the error queue,
@@ -59,14 +68,14 @@ bool is_from_peer(const Socket& socket, const sockaddr_storage& name) {
   return memcmp(&reinterpret_cast<const sockaddr_in&>(name).sin_addr, socket.peer, 4) == 0;
 }
 
-int segment_of(msghdr& message) {
-  for (cmsghdr* c = CMSG_FIRSTHDR(&message); c != nullptr; c = CMSG_NXTHDR(&message, c)) {
-    if (c->cmsg_level != IPPROTO_UDP || c->cmsg_type != UDP_GRO) continue;
-    int bytes = 0;
-    memcpy(&bytes, CMSG_DATA(c), sizeof bytes);
-    return bytes;
-  }
-  return 0;
+// What the kernel says beside a message: one number.
+template <typename Number>
+Number said_beside(msghdr& message, int level, int type) {
+  Number number = 0;
+  for (cmsghdr* c = CMSG_FIRSTHDR(&message); c != nullptr; c = CMSG_NXTHDR(&message, c))
+    if (c->cmsg_level == level && c->cmsg_type == type)
+      memcpy(&number, CMSG_DATA(c), sizeof number);
+  return number;
 }
 
 // Describes the received message `from` by piece `to`, which takes over its memory.
@@ -81,7 +90,7 @@ void describe(SocketTable& table, int to, int from, mmsghdr& received) {
     }
   }
   const auto length = static_cast<int32_t>(received.msg_len);
-  const int segment = segment_of(received.msg_hdr);
+  const int segment = said_beside<int>(received.msg_hdr, IPPROTO_UDP, UDP_GRO);
   piece[PIECE_LENGTH] = length;
   piece[PIECE_SEGMENT] = segment < length ? segment : 0;
   piece[PIECE_ERROR] = (received.msg_hdr.msg_flags & MSG_TRUNC) != 0 ? EMSGSIZE : 0;
@@ -101,8 +110,12 @@ int send_singly(int fd, uint8_t* bytes, size_t length, size_t segment) {
   return result;
 }
 
-// What to send, as the kernel takes it.
+// What to send, as the kernel takes it: a message is a piece, or some that leave as one run.
 struct Outgoing {
+  int count = 0;
+  // The first piece of each message, and how many it has.
+  int first[SOCKET_PIECES_MAX];
+  int pieces[SOCKET_PIECES_MAX];
   mmsghdr headers[SOCKET_PIECES_MAX];
   iovec buffers[SOCKET_PIECES_MAX];
   alignas(cmsghdr) uint8_t control[SOCKET_PIECES_MAX][SEGMENT_BYTES];
@@ -113,24 +126,68 @@ bool is_run(const Socket& socket, const int32_t* piece) {
   return socket.kind == SocketKind::UDP && segment > 0 && segment < piece[PIECE_LENGTH];
 }
 
+// How many pieces from `first` on leave as one run: datagrams of one size, the last may be shorter.
+int joined_from(SocketTable& table, const Socket& socket, int first, int count) {
+  const int32_t* piece = piece_of(table, first);
+  const int32_t size = piece[PIECE_LENGTH];
+  if (!socket.takes_runs || size == 0 || is_run(socket, piece)) return 1;
+  int32_t bytes = size;
+  int end = first + 1;
+  for (; end < count; end++) {
+    const int32_t* next = piece_of(table, end);
+    const int32_t length = next[PIECE_LENGTH];
+    if (length == 0 || length > size || bytes + length > RUN_BYTES || is_run(socket, next)) break;
+    bytes += length;
+    if (length < size) return end + 1 - first;
+  }
+  return end - first;
+}
+
 void prepare(SocketTable& table, const Socket& socket, int count, Outgoing& out) {
   for (int i = 0; i < count; i++) {
     const int32_t* piece = piece_of(table, i);
+    out.buffers[i] = {bytes_of_piece(table, piece), static_cast<size_t>(piece[PIECE_LENGTH])};
+  }
+  for (int at = 0; at < count;) {
+    const int joined = joined_from(table, socket, at, count);
+    const int i = out.count++;
+    const int32_t* piece = piece_of(table, at);
+    out.first[i] = at;
+    out.pieces[i] = joined;
     msghdr& message = out.headers[i].msg_hdr;
     message = {};
-    out.buffers[i] = {bytes_of_piece(table, piece), static_cast<size_t>(piece[PIECE_LENGTH])};
-    message.msg_iov = &out.buffers[i];
-    message.msg_iovlen = 1;
-    if (!is_run(socket, piece)) continue;
+    message.msg_iov = &out.buffers[at];
+    message.msg_iovlen = static_cast<size_t>(joined);
+    at += joined;
+    if (joined == 1 && !is_run(socket, piece)) continue;
     message.msg_control = out.control[i];
     message.msg_controllen = SEGMENT_BYTES;
     cmsghdr* c = CMSG_FIRSTHDR(&message);
     c->cmsg_level = IPPROTO_UDP;
     c->cmsg_type = UDP_SEGMENT;
     c->cmsg_len = CMSG_LEN(sizeof(uint16_t));
-    const auto segment = static_cast<uint16_t>(piece[PIECE_SEGMENT]);
+    const auto segment = static_cast<uint16_t>(piece[joined == 1 ? PIECE_SEGMENT : PIECE_LENGTH]);
     memcpy(CMSG_DATA(c), &segment, sizeof segment);
   }
+}
+
+// Sends the pieces of a message that failed with `error` one by one, where it was a run: the path
+// takes none, or none of this size. Returns how many were sent.
+int send_apart(SocketTable& table, Socket& socket, int first, int count, int error) {
+  int sent = 0;
+  if (error == EIO) socket.takes_runs = false;
+  for (int i = first; i < first + count; i++) {
+    int32_t* piece = piece_of(table, i);
+    const auto length = static_cast<size_t>(piece[PIECE_LENGTH]);
+    const bool is_joined = is_run(socket, piece);
+    int result = -error;
+    if ((count > 1 || is_joined) && error != EAGAIN)
+      result = send_singly(socket.fd, bytes_of_piece(table, piece), length,
+                           is_joined ? static_cast<size_t>(piece[PIECE_SEGMENT]) : length);
+    piece[PIECE_ERROR] = -result;
+    if (result == 0) sent++;
+  }
+  return sent;
 }
 
 }  // namespace
@@ -145,6 +202,7 @@ int32_t connect_udp(SocketTable& table, const uint8_t* address, size_t length, u
     close(fd);
     return -error;
   }
+  set_option(fd, SOL_SOCKET, SO_RXQ_OVFL, 1);
   // An older kernel gives and takes datagrams one by one.
   set_option(fd, IPPROTO_UDP, UDP_GRO, 1);
   set_room_of(fd, room);
@@ -161,19 +219,20 @@ int32_t open_echo(SocketTable& table, const uint8_t* address, size_t length) {
     close(fd);
     return -error;
   }
+  set_option(fd, SOL_SOCKET, SO_RXQ_OVFL, 1);
   const int32_t handle = connect_and_add(table, fd, SocketKind::ECHO, address, length, 0);
   if (handle > 0) memcpy(table.find(handle)->peer, address, length);
   return handle;
 }
 
 int receive_from_host(SocketTable& table, int32_t handle, int count) {
-  const Socket* socket = datagrams_of(table, handle);
+  Socket* socket = datagrams_of(table, handle);
   if (socket == nullptr) return -EBADF;
   if (!are_pieces_valid(table, count)) return -EFAULT;
   mmsghdr headers[SOCKET_PIECES_MAX];
   iovec buffers[SOCKET_PIECES_MAX];
   sockaddr_storage names[SOCKET_PIECES_MAX];
-  alignas(cmsghdr) uint8_t control[SOCKET_PIECES_MAX][GRO_BYTES];
+  alignas(cmsghdr) uint8_t control[SOCKET_PIECES_MAX][RECEIVED_BYTES];
   for (int i = 0; i < count; i++) {
     const int32_t* piece = piece_of(table, i);
     msghdr& message = headers[i].msg_hdr;
@@ -184,12 +243,16 @@ int receive_from_host(SocketTable& table, int32_t handle, int count) {
     message.msg_name = &names[i];
     message.msg_namelen = sizeof names[i];
     message.msg_control = control[i];
-    message.msg_controllen = GRO_BYTES;
+    message.msg_controllen = RECEIVED_BYTES;
   }
   const int got = again([&] {
     return recvmmsg(socket->fd, headers, static_cast<unsigned>(count), MSG_DONTWAIT, nullptr);
   });
   if (got < 0) return -errno;
+  // The last message says most; the kernel says nothing where it has lost none.
+  if (got > 0)
+    note_lost(table, *socket,
+              said_beside<uint32_t>(headers[got - 1].msg_hdr, SOL_SOCKET, SO_RXQ_OVFL));
   int kept = 0;
   for (int i = 0; i < got; i++)
     if (is_from_peer(*socket, names[i])) describe(table, kept++, i, headers[i]);
@@ -197,33 +260,38 @@ int receive_from_host(SocketTable& table, int32_t handle, int count) {
 }
 
 int send_to_host(SocketTable& table, int32_t handle, int count) {
-  const Socket* socket = datagrams_of(table, handle);
+  Socket* socket = datagrams_of(table, handle);
   if (socket == nullptr) return -EBADF;
   if (!are_pieces_valid(table, count)) return -EFAULT;
   Outgoing out;
   prepare(table, *socket, count, out);
   int sent = 0;
-  for (int at = 0; at < count;) {
+  for (int at = 0; at < out.count;) {
     const int done = again([&] {
-      return sendmmsg(socket->fd, out.headers + at, static_cast<unsigned>(count - at),
+      return sendmmsg(socket->fd, out.headers + at, static_cast<unsigned>(out.count - at),
                       MSG_NOSIGNAL | MSG_DONTWAIT);
     });
-    for (int i = 0; i < done; i++) piece_of(table, at + i)[PIECE_ERROR] = 0;
-    if (done > 0) {
-      at += done;
-      sent += done;
+    if (done <= 0) {
+      sent += send_apart(table, *socket, out.first[at], out.pieces[at], errno);
+      at++;
       continue;
     }
-    int32_t* piece = piece_of(table, at++);
-    int result = -errno;
-    // A run that is refused for its size or its number, or because the path takes none.
-    if (is_run(*socket, piece) && result != -EAGAIN)
-      result = send_singly(socket->fd, bytes_of_piece(table, piece),
-                           static_cast<size_t>(piece[PIECE_LENGTH]),
-                           static_cast<size_t>(piece[PIECE_SEGMENT]));
-    piece[PIECE_ERROR] = -result;
-    if (result == 0) sent++;
+    for (int end = at + done; at < end; at++) {
+      for (int i = 0; i < out.pieces[at]; i++) piece_of(table, out.first[at] + i)[PIECE_ERROR] = 0;
+      sent += out.pieces[at];
+    }
   }
+  return sent;
+}
+
+int send_fragmented(SocketTable& table, int32_t handle) {
+  const Socket* socket = datagrams_of(table, handle);
+  if (socket == nullptr) return -EBADF;
+  const int fd = socket->fd;
+  const bool is_ipv6 = socket->is_ipv6;
+  if (!let_fragment(fd, is_ipv6, true)) return -errno;
+  const int sent = send_to_host(table, handle, 1);
+  let_fragment(fd, is_ipv6, false);
   return sent;
 }
 

@@ -5,6 +5,7 @@
 #include "sockets.h"
 
 #include <arpa/inet.h>
+#include <linux/sock_diag.h>
 #include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -64,7 +65,7 @@ int failure_of(Socket& socket) {
 int32_t flags_of(Socket& socket, uint32_t events) {
   int32_t flags = 0;
   const bool has_failed = (events & (EPOLLERR | EPOLLHUP)) != 0;
-  if (socket.kind != SocketKind::TCP) {
+  if (!is_stream(socket.kind)) {
     if (has_failed) flags |= SOCKET_FAILED;
   } else if (has_failed || socket.is_connecting) {
     const int error = socket.error != 0 ? socket.error : pending_error(socket.fd);
@@ -76,7 +77,10 @@ int32_t flags_of(Socket& socket, uint32_t events) {
     if (socket.is_connecting) flags |= SOCKET_CONNECTED;
     socket.is_connecting = false;
     // Both halves have ended, and no error says so.
-    if ((events & EPOLLHUP) != 0) flags |= SOCKET_ENDED;
+    if ((events & EPOLLHUP) != 0) {
+      flags |= SOCKET_ENDED;
+      if (socket.kind == SocketKind::PAIR) flags |= SOCKET_GONE;
+    }
   }
   if ((events & EPOLLIN) != 0) flags |= SOCKET_READABLE;
   if ((events & EPOLLOUT) != 0) flags |= SOCKET_WRITABLE;
@@ -107,9 +111,33 @@ int option_of(int fd, int option) {
   return getsockopt(fd, SOL_SOCKET, option, &value, &length) < 0 ? -errno : value;
 }
 
+// Makes the memory for what a host sends larger than net.core.rmem_max, which bounds SO_RCVBUF: the
+// kernel gives a socket what a reader wants to wait for, within net.ipv4.tcp_rmem. It alone knows
+// how much memory a window takes, so a half is tried first. Returns how much there is.
+int grow_receive(int fd, int bytes, int locks) {
+  set_option(fd, SOL_SOCKET, SO_BUF_LOCK, locks & ~RECEIVE_LOCK);
+  const int half = bytes / 2;
+  set_option(fd, SOL_SOCKET, SO_RCVLOWAT, half);
+  const int first = option_of(fd, SO_RCVBUF);
+  if (first > 0 && first < bytes)
+    set_option(fd, SOL_SOCKET, SO_RCVLOWAT, static_cast<int>(int64_t{half} * bytes / first));
+  set_option(fd, SOL_SOCKET, SO_RCVLOWAT, 1);
+  set_option(fd, SOL_SOCKET, SO_BUF_LOCK, locks | RECEIVE_LOCK);
+  set_option(fd, IPPROTO_TCP, TCP_WINDOW_CLAMP, bytes);
+  return option_of(fd, SO_RCVBUF);
+}
+
+// How many datagrams the kernel had no room for; 0 where it does not say so.
+uint32_t lost_at(int fd) {
+  uint32_t memory[SK_MEMINFO_VARS] = {};
+  socklen_t length = sizeof memory;
+  const int result = getsockopt(fd, SOL_SOCKET, SO_MEMINFO, memory, &length);
+  return result < 0 ? 0 : memory[SK_MEMINFO_DROPS];
+}
+
 Socket* stream_of(SocketTable& table, int32_t handle) {
   Socket* socket = table.find(handle);
-  return socket == nullptr || socket->kind != SocketKind::TCP ? nullptr : socket;
+  return socket == nullptr || !is_stream(socket->kind) ? nullptr : socket;
 }
 
 }  // namespace
@@ -154,9 +182,10 @@ int32_t SocketTable::add(int fd, SocketKind kind, bool is_ipv6) {
   wanted.data.u32 = static_cast<uint32_t>(handle);
   wanted.events = EPOLLIN | EPOLLET;
   // A UDP socket would report room after each datagram.
-  if (kind == SocketKind::TCP) wanted.events |= EPOLLOUT | EPOLLRDHUP;
+  if (is_stream(kind)) wanted.events |= EPOLLOUT | EPOLLRDHUP;
   if (epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &wanted) < 0) return -errno;
-  socket = {fd, 0, generation, kind, kind == SocketKind::TCP, is_ipv6, {}};
+  socket = {fd,      0, generation, kind, kind == SocketKind::TCP,
+            is_ipv6, kind == SocketKind::UDP, 0, {}};
   first_free_ = (first_free_ + 1) % static_cast<uint32_t>(capacity);
   open++;
   return handle;
@@ -166,6 +195,7 @@ void SocketTable::remove(int32_t handle, Socket& socket, bool resets) {
   // A child that this process is just starting may have the descriptor too, and keep it registered.
   epoll_event unused = {};
   epoll_ctl(epoll, EPOLL_CTL_DEL, socket.fd, &unused);
+  if (!is_stream(socket.kind)) note_lost(*this, socket, lost_at(socket.fd));
   if (resets && socket.kind == SocketKind::TCP) close_with_reset(socket.fd);
   else close(socket.fd);
   socket.kind = SocketKind::NONE;
@@ -204,6 +234,14 @@ int open_host_socket(const SocketTable& table, bool is_ipv6, int type, int proto
   const int error = errno;
   close(fd);
   return -error;
+}
+
+void note_lost(SocketTable& table, Socket& socket, uint32_t lost) {
+  // An older kernel says at the end that it has lost none.
+  const uint32_t more = lost > socket.lost ? lost - socket.lost : 0;
+  auto& all = table.error[SOCKET_LOST];
+  all = static_cast<int32_t>(static_cast<uint32_t>(all) + more);
+  socket.lost += more;
 }
 
 void set_room_of(int fd, int room) {
@@ -255,6 +293,22 @@ int32_t connect_tcp(SocketTable& table, const uint8_t* address, size_t length, u
   }
   const int32_t handle = connect_and_add(table, fd, SocketKind::TCP, address, length, port);
   if (handle > 0) set_room_of(fd, room);
+  return handle;
+}
+
+int32_t open_pair(SocketTable& table, int room) {
+  if (table.is_full()) return -EMFILE;
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) < 0) return -errno;
+  // What waits in one direction is counted where it was sent.
+  for (const int end : ends)
+    if (room > 0) set_size(end, SO_SNDBUF, room);
+  const int32_t handle = table.add(ends[0], SocketKind::PAIR, false);
+  if (handle > 0) {
+    table.error[PAIR_END] = ends[1];
+    return handle;
+  }
+  for (const int end : ends) close(end);
   return handle;
 }
 
@@ -321,6 +375,13 @@ int set_stream_room(SocketTable& table, int32_t handle, bool sends, int bytes) {
     // The kernel makes it larger by itself, and is stopped where it has reached the size.
     if (size >= bytes) set_option(fd, SOL_SOCKET, SO_BUF_LOCK, locks | lock);
     return size;
+  }
+  const int enough = bytes - bytes / 32;
+  if (size <= bytes && size >= enough) return size;
+  // SO_RCVBUF could make it smaller, and lose what comes at this moment.
+  if (!sends && locks >= 0 && size < bytes) {
+    const int grown = grow_receive(fd, bytes, locks);
+    if (grown >= enough || grown > size) return grown;
   }
   int held = 0;
   if (bytes < size && ioctl(fd, sends ? SIOCOUTQ : SIOCINQ, &held) == 0 && held > 0) return -EBUSY;

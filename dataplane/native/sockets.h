@@ -22,7 +22,12 @@ struct Arena {
   size_t size;
 };
 
-enum class SocketKind : uint8_t { NONE, TCP, UDP, ECHO };
+// A pair is a stream within this process, and is open from its beginning.
+enum class SocketKind : uint8_t { NONE, TCP, PAIR, UDP, ECHO };
+
+inline bool is_stream(SocketKind kind) {
+  return kind == SocketKind::TCP || kind == SocketKind::PAIR;
+}
 
 struct Socket {
   int fd;
@@ -32,6 +37,10 @@ struct Socket {
   SocketKind kind;
   bool is_connecting;
   bool is_ipv6;
+  // UDP: datagrams of one size may leave as one run (UDP_SEGMENT).
+  bool takes_runs;
+  // How many datagrams the kernel has lost here, as far as they are in SOCKET_LOST.
+  uint32_t lost;
   // Of an echo socket: only this address may answer.
   uint8_t peer[16];
 };
@@ -81,6 +90,9 @@ int open_host_socket(const SocketTable& table, bool is_ipv6, int type, int proto
 int32_t connect_and_add(SocketTable& table, int fd, SocketKind kind, const uint8_t* address,
                         size_t length, uint16_t port);
 
+// Adds to SOCKET_LOST what the kernel has lost at a socket, `lost` in all.
+void note_lost(SocketTable& table, Socket& socket, uint32_t lost);
+
 // What the kernel may keep of a socket in each direction; 0: as it sees fit.
 void set_room_of(int fd, int room);
 
@@ -89,6 +101,9 @@ int32_t connect_tcp(SocketTable& table, const uint8_t* address, size_t length, u
                     int room);
 int32_t connect_udp(SocketTable& table, const uint8_t* address, size_t length, uint16_t port,
                     int room);
+// Opens a connection within this process, in place of one to a host: returns the handle of one end,
+// and writes the descriptor of the other one, which is the caller's, to `error`.
+int32_t open_pair(SocketTable& table, int room);
 // A ping socket; -EACCES where the kernel does not allow it (net.ipv4.ping_group_range).
 int32_t open_echo(SocketTable& table, const uint8_t* address, size_t length);
 
@@ -106,6 +121,8 @@ int set_stream_room(SocketTable& table, int32_t handle, bool sends, int bytes);
 // UDP and echo, socket_datagrams.cc: a piece is a datagram, or a run of datagrams of one size.
 int receive_from_host(SocketTable& table, int32_t handle, int count);
 int send_to_host(SocketTable& table, int32_t handle, int count);
+// Sends the first piece in as many IP fragments as it needs.
+int send_fragmented(SocketTable& table, int32_t handle);
 // Fills `error` with the oldest entry of the error queue; 0 where there is none.
 int take_socket_error(SocketTable& table, int32_t handle);
 // The MTU of the path, as far as the kernel knows it.

@@ -65,17 +65,11 @@ struct Workspace {
   int buckets[FLOW_BUCKETS];
 };
 
-bool verify_upper_checksum(const Candidate& c, uint8_t protocol) {
-  const size_t upper = c.length - c.transport;
-  uint64_t sum = sum_pseudo_header(c.packet, c.is_ipv6, protocol, upper);
-  return fold_sum(sum_bytes(c.packet + c.transport, upper, sum)) == 0xffff;
-}
-
 void examine_tcp(Candidate& c) {
   const uint8_t* tcp = c.packet + c.transport;
   const size_t tcp_bytes = static_cast<size_t>(tcp[12] >> 4) * 4;
   if (tcp_bytes < 20 || c.transport + tcp_bytes > c.length) return;
-  if (!verify_upper_checksum(c, 6)) return;
+  if (!is_upper_right(c.packet, c.length, c.transport, 6)) return;
   c.verified = true;
   c.is_tcp = true;
   c.header = c.transport + tcp_bytes;
@@ -90,7 +84,7 @@ void examine_udp(Candidate& c, bool tun_takes_udp) {
   if (load16(udp + 4) != c.length - c.transport) return;
   // UDP may have no checksum (over IPv6: RFC 6936); such a packet is passed on unchanged and never
   // joined.
-  if (load16(udp + 6) == 0 || !verify_upper_checksum(c, 17)) return;
+  if (load16(udp + 6) == 0 || !is_upper_right(c.packet, c.length, c.transport, 17)) return;
   c.verified = true;
   c.header = c.transport + 8;
   c.payload = c.length - c.header;
@@ -105,20 +99,12 @@ Candidate examine(uint8_t* packet, size_t length, bool tun_takes_udp) {
   c.length = length;
   const uint8_t next = (packet[0] >> 4) == 6 && length >= 40 ? packet[6] : packet[9];
   c.ordered = next != PROTOCOL_ICMP && next != PROTOCOL_ICMPV6;
-  uint8_t protocol;
-  if (length >= 28 && packet[0] == 0x45) {
-    if ((load16(packet + 6) & 0x3fff) != 0 || load16(packet + 2) != length) return c;
-    if (fold_sum(sum_bytes(packet, 20, 0)) != 0xffff) return c;
-    protocol = packet[9];
-    c.transport = 20;
-  } else if (length >= 48 && (packet[0] >> 4) == 6) {
-    if (load16(packet + 4) + 40u != length) return c;
-    c.is_ipv6 = true;
-    protocol = packet[6];
-    c.transport = 40;
-  } else {
-    return c;
-  }
+  const size_t transport = plain_transport(packet, length);
+  if (transport == 0) return c;
+  c.is_ipv6 = transport == 40;
+  if (!c.is_ipv6 && fold_sum(sum_bytes(packet, transport, 0)) != 0xffff) return c;
+  c.transport = transport;
+  const uint8_t protocol = packet[c.is_ipv6 ? 6 : 9];
   if (protocol == 6 && length >= c.transport + 20) examine_tcp(c);
   else if (protocol == 17) examine_udp(c, tun_takes_udp);
   return c;

@@ -14,7 +14,7 @@ import type { Sender } from '../wireguard/send.ts';
 import { isOwn, type Tunnel } from '../wireguard/tunnel.ts';
 import type { InwardJudge } from './inward.ts';
 import type { OutwardJudge } from './outward.ts';
-import { ECHO_TO_SENDER, TO_PEER, TO_TUN, TO_WORKER, Verdict } from './verdict.ts';
+import { ECHO_TO_SENDER, TO_DOOR, TO_PEER, TO_TUN, TO_WORKER, Verdict } from './verdict.ts';
 
 /** A packet that somebody asks about. */
 export interface Question {
@@ -85,7 +85,12 @@ function asFromTun(packet: Uint8Array): DataView {
   return new DataView(bytes.buffer);
 }
 
-const PLACES = { [TO_TUN]: 'tun', [TO_PEER]: 'device', [ECHO_TO_SENDER]: 'sender' } as const;
+const PLACES = {
+  [TO_TUN]: 'tun',
+  [TO_PEER]: 'device',
+  [ECHO_TO_SENDER]: 'sender',
+  [TO_DOOR]: 'sender',
+} as const;
 
 /** Explains verdicts. */
 export class Explainer {

@@ -36,6 +36,7 @@ import {
   type ListedFrom,
   WallTimes,
 } from './listed.ts';
+import { FlowRanking } from './flow-ranking.ts';
 import type { OverQuota } from './over-quota.ts';
 
 /** Which flows are asked for; null does not matter. The devices may be at either end. */
@@ -44,6 +45,8 @@ export interface FlowQuery extends DeviceQuery {
   readonly destination: { readonly network: Uint8Array; readonly prefixBits: number } | null;
   /** The id of the rule that decided. */
   readonly rule: string | null;
+  /** Whether those alone are wanted that carry most at present, the fastest first. */
+  readonly isRanked?: boolean;
 }
 
 /** A flow. Times are Unix time in ms. */
@@ -69,6 +72,8 @@ export interface LiveFlow {
   readonly replyBytes: number;
   readonly openedMs: number;
   readonly latestMs: number;
+  /** Bytes a second, both ways together; of ranked flows alone. */
+  readonly rate?: number;
 }
 
 /** Where a list of flows goes on. */
@@ -106,6 +111,28 @@ export async function flowsAmong(
   return { flows, next: null };
 }
 
+/**
+ * Asks so many workers, one after the other and part by part, for the `limit` flows that carry most
+ * at present. A worker that gives no part is passed over.
+ */
+export async function busiestAmong(
+  workers: number,
+  ask: (place: FlowPlace) => Promise<Listed<LiveFlow> | null>,
+  limit: number,
+): Promise<readonly LiveFlow[]> {
+  const flows: LiveFlow[] = [];
+  for (let worker = 0; worker < workers; worker++)
+    for (let flow: number | null = 1; flow !== null;) {
+      const part: Listed<LiveFlow> | null = await ask({ worker, flow });
+      flows.push(...(part?.found ?? []));
+      flow = part?.next ?? null;
+    }
+  const first = flows.toSorted(
+    (one, other) => (other.rate ?? 0) - (one.rate ?? 0) || other.latestMs - one.latestMs,
+  );
+  return first.slice(0, limit);
+}
+
 /** A part of the flows that a change would end. */
 export interface EndedPart {
   readonly count: number;
@@ -139,6 +166,7 @@ export class FlowList {
   readonly #devices: ListedDevices;
   readonly #verdict = new FlowVerdict();
   readonly #times = new WallTimes();
+  readonly #ranking = new FlowRanking();
 
   constructor(from: FlowsListedFrom) {
     this.#overQuota = from.overQuota;
@@ -160,6 +188,7 @@ export class FlowList {
     if (this.#devices.isNobody(query)) return { found, next: null };
     this.#times.begin(now, wallMs);
     const isAsked = this.#filterOf(query);
+    if (query.isRanked === true) return this.#ranked(query, isAsked, from, now);
     const most = Math.min(limit, MAX_LISTED_PER_PART);
     const end = Math.min(this.#flows.used + 1, from + FLOWS_LOOKED_AT_PER_PART);
     let flow = from;
@@ -170,6 +199,37 @@ export class FlowList {
           found.push(this.#read(flow, decision));
       }
     return { found, next: flow > this.#flows.used ? null : flow };
+  }
+
+  #ranked(
+    query: FlowQuery,
+    isAsked: (flow: number) => boolean,
+    from: number,
+    now: number,
+  ): Listed<LiveFlow> {
+    const flows = this.#flows;
+    const counts = this.#tracker.counts;
+    const ranked = {
+      capacity: flows.capacity,
+      used: flows.used,
+      isAsked: (flow: number) => flows.isAlive(flow) && isAsked(flow),
+      mayBeListed: (flow: number) => {
+        if (!this.#passes(flow)) return false;
+        return query.rule === null || this.#tracker.decisionOn(this.#verdict).rule === query.rule;
+      },
+      bytes: (flow: number) => counts.bytes(flow),
+      openedAt: (flow: number) => counts.openedAt(flow),
+      latestAt: (flow: number) => counts.latestAt(flow),
+    };
+    const { found, next } = this.#ranking.part(ranked, from, now);
+    // Between two parts a flow may have ended, or another one may have its number.
+    const still = found.filter(({ flow }) => ranked.isAsked(flow) && ranked.mayBeListed(flow));
+    return { found: still.map(({ flow, rate }) => ({ ...this.#readNow(flow), rate })), next };
+  }
+
+  #readNow(flow: number): LiveFlow {
+    this.#passes(flow);
+    return this.#read(flow, this.#tracker.decisionOn(this.#verdict));
   }
 
   /**

@@ -14,6 +14,7 @@ import {
   OFFSET,
   type PacketEngine,
   MARK,
+  MARK_DOOR,
   MARK_TUN,
 } from '../contract.ts';
 import type { Tracker } from '../filter/tracker.ts';
@@ -33,11 +34,11 @@ import type { Refused } from './refused.ts';
 import { isOwn } from '../wireguard/tunnel.ts';
 import type { Captures } from './capture.ts';
 import type { Unreachable } from './unreachable.ts';
-import { ECHO_TO_SENDER, TO_PEER, TO_TUN, TO_WORKER, type Verdict } from './verdict.ts';
+import { ECHO_TO_SENDER, TO_DOOR, TO_PEER, TO_TUN, TO_WORKER, type Verdict } from './verdict.ts';
 
 /** What acting on a verdict can change. */
 export interface ForwarderParts {
-  readonly engine: Pick<PacketEngine, 'seal' | 'writeTun'>;
+  readonly engine: Pick<PacketEngine, 'seal' | 'writeDoors' | 'writeTun'>;
   readonly sender: Pick<Sender, 'sendPacket' | 'countSealed'>;
   readonly handOver: Pick<HandOver, 'mark' | 'finish'>;
   readonly tracker: Pick<Tracker, 'track'>;
@@ -62,6 +63,7 @@ export class Forwarder {
   /** By descriptor of the current batch: the peer for which it is sealed. */
   readonly #targets: (Peer | null)[];
   #hasTunWork = false;
+  #hasDoorWork = false;
   #hasSealWork = false;
 
   constructor(parts: ForwarderParts) {
@@ -80,6 +82,7 @@ export class Forwarder {
   /** Begins a batch. */
   begin(): void {
     this.#hasTunWork = false;
+    this.#hasDoorWork = false;
     this.#hasSealWork = false;
   }
 
@@ -125,6 +128,7 @@ export class Forwarder {
     descriptors[at + LENGTH] = packet.length;
     this.#mtus.clampFromPeer(view, offset, packet, from.slot, to === null ? NO_PEER : to.slot);
     if (verdict.place === TO_TUN) this.#writeToTun(batch, i, from.slot);
+    else if (verdict.place === TO_DOOR) this.#writeToDoor(batch, i, from.slot);
     else if (verdict.place === ECHO_TO_SENDER) {
       turnIntoEchoReply(view, offset, packet);
       this.#answer(batch, i, from, now);
@@ -227,12 +231,13 @@ export class Forwarder {
   }
 
   /**
-   * Ends a batch: hands over what was marked for other workers, writes what was marked for the TUN,
-   * seals what was marked for peers.
+   * Ends a batch: hands over what was marked for other workers, writes what was marked for the TUN
+   * or for listeners of this process, seals what was marked for peers.
    */
   finish(batch: Batch, now: number): void {
     this.#handOver.finish(batch);
     if (this.#hasTunWork) this.#engine.writeTun(batch);
+    if (this.#hasDoorWork) this.#engine.writeDoors(batch);
     if (!this.#hasSealWork) return;
     this.#engine.seal(batch);
     for (let i = 0; i < batch.count; i++) {
@@ -276,6 +281,12 @@ export class Forwarder {
     descriptors[i * DESCRIPTOR_WORDS + KEY] = from;
     descriptors[i * DESCRIPTOR_WORDS + MARK] = MARK_TUN;
     this.#hasTunWork = true;
+  }
+
+  #writeToDoor({ descriptors }: Batch, i: number, from: number): void {
+    descriptors[i * DESCRIPTOR_WORDS + KEY] = from;
+    descriptors[i * DESCRIPTOR_WORDS + MARK] = MARK_DOOR;
+    this.#hasDoorWork = true;
   }
 
   /** Returns why the packet cannot be sent to the peer; reasons.none: it can, or it waits. */

@@ -22,7 +22,7 @@ import type { KnownPeer } from '../wireguard/known-peer.ts';
 import { DOWN, type Limits, UP } from './limits.ts';
 import type { Mtus } from './mtu.ts';
 import type { OverQuota } from './over-quota.ts';
-import { ECHO_TO_SENDER, TO_COLLECTOR, TO_PEER, TO_TUN, type Verdict } from './verdict.ts';
+import { ECHO_TO_SENDER, TO_COLLECTOR, TO_DOOR, TO_PEER, TO_TUN, type Verdict } from './verdict.ts';
 
 /** In place of bytes: the packet that is judged did not come in fragments. */
 const NO_DATAGRAM = -1;
@@ -31,7 +31,13 @@ const NO_DATAGRAM = -1;
 export interface InwardTables {
   readonly sanity: Pick<
     Sanity,
-    'inward' | 'placeOf' | 'destinationOwner' | 'isForHost' | 'isForGuarded' | 'isFromHost'
+    | 'inward'
+    | 'placeOf'
+    | 'destinationOwner'
+    | 'isForDoor'
+    | 'isForHost'
+    | 'isForGuarded'
+    | 'isFromHost'
   >;
   readonly filter: Judge;
   readonly mtus: Pick<Mtus, 'isTooBig' | 'isLarger'>;
@@ -184,7 +190,7 @@ export class InwardJudge {
     const malformed = findMalformed(view, offset, packet);
     if (malformed !== reasons.none) return malformed;
     const place = this.#sanity.placeOf(packet);
-    if (place === PLACE_OUTSIDE) return this.#toTun(view, offset, from, verdict, false);
+    if (place === PLACE_OUTSIDE) return this.#toTun(view, offset, from, verdict, TO_TUN);
     if (place === PLACE_GATEWAY) return this.#toGateway(view, offset, from, verdict);
     return this.#toPeer(view, offset, from, verdict);
   }
@@ -194,18 +200,19 @@ export class InwardJudge {
     offset: number,
     from: KnownPeer,
     verdict: Verdict,
-    isToGateway: boolean,
+    way: number,
+    isToGateway = way === TO_DOOR,
   ): number {
     if (this.#sanity.isFromHost(verdict.packet)) return reasons.inner_source_not_allowed;
     const refused = this.#ask(view, offset, from, NO_PEER, verdict);
     if (refused !== reasons.none) return refused;
-    if (!this.#hasTun) {
+    if (!this.#hasTun && !isToGateway) {
       const unfit = this.#bySocket(view, offset, verdict);
       if (unfit !== reasons.none) return unfit;
     }
     if (!isToGateway && this.#overQuota.has(from.slot)) return reasons.quota_exceeded;
     if (this.#limits.isReached(from.slot, UP)) return reasons.rate_limit;
-    verdict.place = TO_TUN;
+    verdict.place = way;
     return reasons.none;
   }
 
@@ -225,12 +232,14 @@ export class InwardJudge {
   }
 
   /**
-   * Judges a packet to the gateway's own address. With a TUN the host answers; without one, only
-   * echo requests are answered.
+   * Judges a packet to the gateway's own address. A listener of this process takes what is for its
+   * port. All else is for the host where there is a TUN; without one, only echo requests are
+   * answered.
    */
   #toGateway(view: DataView, offset: number, from: KnownPeer, verdict: Verdict): number {
-    if (this.#hasTun) return this.#toTun(view, offset, from, verdict, true);
     const { packet } = verdict;
+    if (this.#sanity.isForDoor(packet)) return this.#toTun(view, offset, from, verdict, TO_DOOR);
+    if (this.#hasTun) return this.#toTun(view, offset, from, verdict, TO_TUN, true);
     const refused = this.#ask(view, offset, from, NO_PEER, verdict);
     if (refused !== reasons.none) return refused;
     // An echo in fragments would have to be answered in fragments.

@@ -50,6 +50,13 @@ export class Limits {
     return buckets[at + RATE]! > 0 && this.#levelOf(buckets, at) <= 0;
   }
 
+  /** How many bytes of a peer may pass now in a direction, the last packet however long it is. */
+  left(slot: number, direction: number): number {
+    if (!this.has(slot, direction)) return Number.POSITIVE_INFINITY;
+    const level = this.#levelOf(this.#buckets!, indexOf(slot, direction));
+    return Math.ceil(Math.max(0, level) / UNITS_PER_BYTE);
+  }
+
   /** Takes so many bytes that have passed. */
   take(slot: number, direction: number, bytes: number): void {
     if (this.#count === 0) return;

@@ -63,8 +63,9 @@ export class ListedDevices {
 }
 
 /**
- * Unix time of times on the clock of the packet path. Wall time has whole milliseconds, so the
- * difference of the two clocks swings by one; a time would be another one each time it is read.
+ * Unix time of times on the clock of the packet path. Their difference is kept, or a time would be
+ * another one each time it is read: wall time has whole milliseconds, and a thread may lose its
+ * processor after it has read one of the clocks.
  */
 export class WallTimes {
   #difference = Number.NaN;
@@ -81,8 +82,8 @@ export class WallTimes {
   }
 }
 
-/** The clocks may differ by so much more or less before one of them was set. */
-const WALL_SWING_MS = 5;
+/** The clocks may differ by so much more or less before one of them counts as set. */
+const WALL_SWING_MS = 1_000;
 
 /** Text of an address of four words; IPv4 uses the first. */
 export function addressText(version: number, words: ArrayLike<number>): string {

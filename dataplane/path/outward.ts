@@ -14,7 +14,7 @@ import type { Judge } from '../filter/judge.ts';
 import { reasons } from '../reasons.ts';
 import type { Sanity } from '../sanity.ts';
 import { findFragmentError } from '../wire/fragment.ts';
-import { type InnerPacket, parseInner, WHOLE } from '../wire/ip.ts';
+import { type InnerPacket, isBareReset, parseInner, WHOLE } from '../wire/ip.ts';
 import { isPlain } from '../wire/virtio.ts';
 import type { AllowedIps } from '../wireguard/allowed-ips.ts';
 import type { KnownPeer } from '../wireguard/known-peer.ts';
@@ -119,7 +119,7 @@ export class OutwardJudge {
       if (this.#sanity.isOwnDatagram(packet)) return reasons.packet_own_datagram;
       verdict.wasFiltered = true;
       const refused = this.#filter.toPeer(view, offset, packet, to.slot, verdict.flow);
-      if (refused !== reasons.none) return refused;
+      if (refused !== reasons.none && !this.#endsConnection(view, offset, packet)) return refused;
       if (this.#isTooBig(view, offset, packet, to.slot)) return reasons.packet_too_big;
     }
     if (this.#overQuota.has(to.slot) && !this.#sanity.isFromGateway(view, offset))
@@ -137,6 +137,14 @@ export class OutwardJudge {
     const error = findFragmentError(view, offset, verdict.packet);
     if (error === reasons.none) verdict.place = TO_COLLECTOR;
     return error;
+  }
+
+  /**
+   * Whether the gateway itself says that a connection to it has ended. What rules refuse now may
+   * still be ended so, and nothing else of it passes.
+   */
+  #endsConnection(view: DataView, offset: number, packet: InnerPacket): boolean {
+    return isBareReset(view, offset, packet) && this.#sanity.isFromGateway(view, offset);
   }
 
   #isTooBig(view: DataView, offset: number, packet: InnerPacket, to: number): boolean {

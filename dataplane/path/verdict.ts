@@ -9,7 +9,8 @@ import type { KnownPeer } from '../wireguard/known-peer.ts';
 
 /**
  * Where a packet goes: nowhere, to the TUN, to a peer, back to its sender as an echo reply,
- * unjudged to the worker of the peer that it is for, or, a fragment, to those of its datagram.
+ * unjudged to the worker of the peer that it is for, to a listener of this process, or, a fragment,
+ * to those of its datagram.
  */
 export const TO_NOBODY = 0;
 export const TO_TUN = 1;
@@ -17,6 +18,7 @@ export const TO_PEER = 2;
 export const ECHO_TO_SENDER = 3;
 export const TO_WORKER = 4;
 export const TO_COLLECTOR = 5;
+export const TO_DOOR = 6;
 
 /** The verdict on one packet. */
 export class Verdict {

@@ -1,6 +1,8 @@
 // How many sockets there may be: of all devices, and of each. TCP, UDP and echo share them. And how
 // many flows of UDP, or echoes, may open one in one turn.
 
+import { mayHaveMore } from '../tcp/numbers.ts';
+
 /** A device has at most this part of all sockets, as it has of the connections of `tcp`. */
 const SHARE = 4;
 /** Where there are few sockets, a device still gets so many, if there are. */
@@ -29,9 +31,13 @@ export class Budgets {
     return this.#ofDevice[device]!;
   }
 
-  /** Counts one more of a device; false where it, or all, have as many as they may. */
+  /**
+   * Counts one more of a device; false where it, or all, have as many as they may, or where it
+   * would not leave as many to others.
+   */
   take(device: number): boolean {
-    if (this.#used >= this.capacity || this.#ofDevice[device]! >= this.#perDevice) return false;
+    const left = this.capacity - this.#used;
+    if (!mayHaveMore(this.#ofDevice[device]!, this.#perDevice, left, LEAST)) return false;
     this.#used++;
     this.#ofDevice[device]!++;
     return true;

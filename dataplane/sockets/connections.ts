@@ -18,40 +18,27 @@ import { ENDED_BY_CLOSE, type Owner } from '../tcp/core.ts';
 import { CONNECTING_FULL, IS_MALFORMED, TABLE_FULL } from '../tcp/handshake.ts';
 import { type Place, TcpMachine } from '../tcp/machine.ts';
 import { Ends, slotOfHandle } from '../tcp/table.ts';
-import { Wheel } from '../tcp/wheel.ts';
+import { SlotRing } from '../tcp/ring.ts';
 import { isRight } from '../tcp/checksum.ts';
 import { type InnerPacket, PROTOCOL_TCP } from '../wire/ip.ts';
+import { Deadlines } from './deadlines.ts';
 import { isRefused } from './destinations.ts';
+import { GONE_MS, isToDoor, KNOCK_MS, openDoor } from './doors.ts';
+import { Endings } from './endings.ts';
 import { isOwnError, unreachable } from './errors.ts';
 import { HeldUp } from './held-up.ts';
-import { SlotRing } from './ring.ts';
+import { isByRules, Recheck } from './recheck.ts';
 import { firstOfTcp, Rooms } from './rooms.ts';
-import { type Shared, TCP } from './shared.ts';
-import { Waiting } from './waiting.ts';
+import { ACCEPTED, CONNECTING, NO_PHASE, OPEN, QUEUED, type Shared, TCP } from './shared.ts';
+import { CONNECT_MS, CONNECTS_PER_TURN, Waiting } from './waiting.ts';
 
 const { EAGAIN, ECONNREFUSED, ECONNRESET } = constants.errno;
 
-/** A host that has not answered after so long is silent. */
-const CONNECT_MS = 10_000;
-/** Hosts that one turn asks; each costs as much as several packets. */
-const CONNECTS_PER_TURN = 16;
 /** Bytes that one turn reads from hosts, and from one of them before others have their turn. */
 const READ_PER_TURN = 1_048_576;
 const READ_AT_ONCE = 131_072;
-/** With less memory left for a device, bytes go to the host at once, without being gathered. */
+/** With less memory left for a device, bytes go to the host at once. */
 const GATHER_ROOM = 262_144;
-/** Rows that are judged again in one turn. */
-const CHECKED_PER_TURN = 512;
-
-/** Where a connection is. */
-const NO_PHASE = 0;
-/** Its host will be asked. */
-const QUEUED = 1;
-/** Its host was asked. */
-const CONNECTING = 2;
-/** Its host has answered; the device has not acknowledged it. */
-const ACCEPTED = 3;
-const OPEN = 4;
 
 /** What connections are made from. */
 export interface ConnectionOptions {
@@ -71,7 +58,7 @@ export class Connections implements Owner {
   readonly #machine: TcpMachine;
   readonly #pool: Buffer;
   readonly #waiting: Waiting;
-  readonly #wheel: Wheel;
+  readonly #deadlines: Deadlines;
   readonly #readable: SlotRing;
   /** Connections to whose hosts bytes go at the end of the batch. */
   readonly #touched: SlotRing;
@@ -82,18 +69,15 @@ export class Connections implements Owner {
   readonly #phase: Uint8Array;
   /** The host takes nothing until it says so. */
   readonly #isBlocked: Uint8Array;
-  /** The host sends nothing more: it is read until its end shows. */
-  readonly #hasEnded: Uint8Array;
+  readonly #endings: Endings;
   readonly #epoch: Int32Array;
-  /** When a host that has not answered is silent. */
-  readonly #until: Float64Array;
   readonly #heldUp: HeldUp;
   readonly #rooms: Rooms;
   readonly #ends = new Ends();
   readonly #place: Place = { bytes: Buffer.alloc(0), offset: 0, length: 0 };
   /** The arena of the batch whose packets the machine takes; -1: no batch is at work. */
   #arena = -1;
-  #checked = 0;
+  readonly #recheck: Recheck;
   #connecting = 0;
 
   constructor(options: ConnectionOptions) {
@@ -102,19 +86,19 @@ export class Connections implements Owner {
     this.#pool = pool;
     this.#machine = new TcpMachine({ owner: this, random, devices, connections, pool });
     this.#waiting = new Waiting(connections, devices);
-    this.#wheel = new Wheel(connections);
+    this.#deadlines = new Deadlines(connections);
     this.#readable = new SlotRing(connections);
     this.#touched = new SlotRing(connections);
     this.#heldUp = new HeldUp(shared.around, devices);
     this.#rooms = new Rooms(shared.sockets, connections, devices);
+    this.#recheck = new Recheck(connections);
     this.#connection = new Int32Array(connections + 1);
     this.#handle = new Int32Array(connections + 1);
     this.#device = new Int32Array(connections + 1);
     this.#phase = new Uint8Array(connections + 1);
     this.#isBlocked = new Uint8Array(connections + 1);
-    this.#hasEnded = new Uint8Array(connections + 1);
+    this.#endings = new Endings(connections);
     this.#epoch = new Int32Array(connections + 1);
-    this.#until = new Float64Array(connections + 1);
   }
 
   /** How many connections there are, those that have ended lately included. */
@@ -191,19 +175,35 @@ export class Connections implements Owner {
     this.#handle[slot] = 0;
     this.#phase[slot] = QUEUED;
     this.#isBlocked[slot] = 0;
-    this.#hasEnded[slot] = 0;
+    this.#endings.begin(slot);
     this.#epoch[slot] = this.#shared.epoch;
     this.#waiting.add(device, slot);
     this.#connecting++;
-    this.#until[slot] = this.#shared.now + CONNECT_MS;
-    this.#wheel.schedule(slot, this.#until[slot]!);
+    this.#deadlines.set(slot, this.#shared.now + CONNECT_MS);
   }
 
   opened(connection: number): void {
     const slot = slotOfHandle(connection);
     if (this.#phase[slot] !== ACCEPTED) return;
     this.#phase[slot] = OPEN;
+    if (this.#handle[slot] !== 0) this.#readable.add(slot);
+    else this.#knock(slot);
+  }
+
+  /** A listener of this process is asked now, or soon: a SYN alone costs it nothing. */
+  #knock(slot: number): void {
+    const { around, now } = this.#shared;
+    if (!around.mayArrive(this.#device[slot]!)) return this.#deadlines.set(slot, now + KNOCK_MS);
+    if (!this.#isCurrent(slot)) return;
+    const device = this.#machine.describe(this.#connection[slot]!, this.#ends);
+    const handle = openDoor(this.#shared, device, this.#ends);
+    if (handle === 0) return this.#abort(slot);
+    this.#shared.own(handle, TCP, slot);
+    this.#handle[slot] = handle;
     this.#readable.add(slot);
+    // What came while there was no socket: bytes, or the end.
+    if (this.#isBlocked[slot] === 0) this.#touched.add(slot);
+    else this.#shared.sockets.end(handle);
   }
 
   /**
@@ -240,8 +240,10 @@ export class Connections implements Owner {
   }
 
   finished(connection: number): void {
-    const handle = this.#handle[slotOfHandle(connection)]!;
+    const slot = slotOfHandle(connection);
+    const handle = this.#handle[slot]!;
     if (handle !== 0) this.#shared.sockets.end(handle);
+    else this.#isBlocked[slot] = 1;
   }
 
   writable(connection: number): void {
@@ -269,6 +271,7 @@ export class Connections implements Owner {
     const { destinations, budgets, sockets } = this.#shared;
     const ends = this.#ends;
     const device = this.#machine.describe(this.#connection[slot]!, ends);
+    if (isToDoor(this.#shared.around, ends)) return this.#accept(slot);
     if (isRefused(destinations.kindOf(ends)))
       return this.#leave(slot, reasons.inner_destination_host);
     if (!budgets.take(device)) return this.#leave(slot, reasons.egress_full);
@@ -283,6 +286,13 @@ export class Connections implements Owner {
     this.#rooms.open(slot, handle, device, room);
     this.#handle[slot] = handle;
     this.#phase[slot] = CONNECTING;
+  }
+
+  #accept(slot: number): void {
+    this.#phase[slot] = ACCEPTED;
+    this.#connecting--;
+    this.#deadlines.remove(slot);
+    this.#machine.accept(this.#connection[slot]!);
   }
 
   /** The device gets no answer, and the reason is counted. */
@@ -317,20 +327,15 @@ export class Connections implements Owner {
     const phase = this.#phase[slot]!;
     if (this.#handle[slot] === 0) return;
     if ((flags & SOCKET_FAILED) !== 0) {
-      if (phase === CONNECTING) return this.#refused(slot, error);
-      return this.#abort(slot);
+      return phase === CONNECTING ? this.#refused(slot, error) : this.#abort(slot);
     }
-    if ((flags & SOCKET_CONNECTED) !== 0 && phase === CONNECTING) {
-      this.#phase[slot] = ACCEPTED;
-      this.#connecting--;
-      this.#wheel.remove(slot);
-      this.#machine.accept(this.#connection[slot]!);
-    }
+    if ((flags & SOCKET_CONNECTED) !== 0 && phase === CONNECTING) this.#accept(slot);
     if ((flags & SOCKET_WRITABLE) !== 0 && this.#isBlocked[slot] !== 0) {
       this.#isBlocked[slot] = 0;
       this.#touched.add(slot);
     }
-    if ((flags & SOCKET_ENDED) !== 0) this.#hasEnded[slot] = 1;
+    if (this.#endings.note(slot, flags)) this.#deadlines.set(slot, this.#shared.now + GONE_MS);
+    if (this.#endings.isOver(slot)) return this.#release(slot);
     if ((flags & (SOCKET_READABLE | SOCKET_ENDED)) !== 0 && this.#phase[slot] === OPEN)
       this.#readable.add(slot);
   }
@@ -359,7 +364,8 @@ export class Connections implements Owner {
       const got = this.#shared.sockets.read(this.#handle[slot]!, 1);
       this.#machine.sent(connection, Math.max(0, got));
       if (got === 0) {
-        this.#machine.close(connection);
+        if (this.#endings.read(slot)) this.#release(slot);
+        else this.#machine.close(connection);
         return read;
       }
       if (got < 0) {
@@ -368,7 +374,7 @@ export class Connections implements Owner {
       }
       this.#rooms.carried(slot, ROOM_RECEIVE, got, this.#shared.now);
       read += got;
-      if (got < place.length && this.#hasEnded[slot] === 0) return read;
+      if (got < place.length && !this.#endings.hasEnded(slot)) return read;
     }
     this.#readable.add(slot);
     return read;
@@ -376,48 +382,40 @@ export class Connections implements Owner {
 
   /** Makes packets as long as there is room for them. */
   make(): void {
-    const { outbox } = this.#shared;
-    const machine = this.#machine;
-    while (!outbox.isFull && machine.hasPackets) {
-      const { bytes, view, offset } = outbox;
-      const room = outbox.cuts ? 65_535 : 0;
-      const length = machine.make(bytes, view, offset, room);
-      if (length === 0) return;
-      const isIpv6 = view.getUint8(offset) >> 4 === 6;
-      outbox.addPartial(length, isIpv6, PROTOCOL_TCP, machine.made.segmentBytes);
-    }
+    this.#shared.outbox.fill(this.#machine, this.#heldUp);
+  }
+
+  /** A device has a session: what waits for it goes on. */
+  resume(device: number): void {
+    this.#machine.resume(device);
   }
 
   // ---- time -------------------------------------------------------------------------------------
 
   /** Whether something is to be done at once. */
   get hasMore(): boolean {
-    return (
-      this.#machine.hasPackets ||
-      this.#readable.count > 0 ||
-      this.#touched.count > 0 ||
-      this.#waiting.count > 0 ||
-      this.#checked > 0
-    );
+    const listed = this.#readable.count + this.#touched.count + this.#waiting.count;
+    return listed > 0 || this.#machine.hasPackets || this.#recheck.isOn;
   }
 
   /** When `expire` has something to do. */
   get deadline(): number {
-    return Math.min(this.#machine.deadline, this.#wheel.deadline, this.#heldUp.deadline);
+    return Math.min(this.#machine.deadline, this.#deadlines.next, this.#heldUp.deadline);
   }
 
   expire(): void {
-    const { now } = this.#shared;
     for (;;) {
-      const slot = this.#wheel.take(now);
+      const slot = this.#deadlines.take(this.#shared.now);
       if (slot === 0) break;
-      if (!this.#isConnecting(slot)) continue;
-      // A wheel may be early.
-      if (this.#until[slot]! > now) this.#wheel.schedule(slot, this.#until[slot]!);
-      else this.#silence(slot);
+      if (this.#isConnecting(slot)) this.#silence(slot);
+      else if (this.#handle[slot] === 0) this.#knock(slot);
+      else this.#abort(slot);
     }
-    this.#heldUp.resume(now, this.#machine);
-    this.#check();
+    this.#heldUp.begin();
+    this.#heldUp.resume(this.#shared.now, this.#machine);
+    this.#recheck.turn((slot) => {
+      if (this.#phase[slot] !== NO_PHASE) this.#isCurrent(slot);
+    });
     this.#machine.expire();
   }
 
@@ -436,15 +434,7 @@ export class Connections implements Owner {
 
   /** Rules have changed: all connections are judged again, some in each turn. */
   recheck(): void {
-    this.#checked = 1;
-  }
-
-  #check(): void {
-    if (this.#checked === 0) return;
-    const end = Math.min(this.#checked + CHECKED_PER_TURN, this.#phase.length);
-    for (let slot = this.#checked; slot < end; slot++)
-      if (this.#phase[slot] !== NO_PHASE) this.#isCurrent(slot);
-    this.#checked = end === this.#phase.length ? 0 : end;
+    if (this.#machine.connections > 0) this.#recheck.begin();
   }
 
   /** Whether the device may go on; a connection that may not ends, and the host gets RST. */
@@ -454,8 +444,13 @@ export class Connections implements Owner {
     this.#epoch[slot] = shared.epoch;
     const connection = this.#connection[slot]!;
     const device = this.#machine.describe(connection, this.#ends);
-    if (device >= 0 && shared.mayGoOn(device, this.#ends, PROTOCOL_TCP)) return true;
-    this.#silence(slot);
+    const reason =
+      device < 0 ? reasons.peer_gone : shared.refusalOf(device, this.#ends, PROTOCOL_TCP);
+    if (reason === reasons.none) return true;
+    // At a door the gateway itself has answered: it is the host, so it says the end.
+    const isAnswered = !this.#isConnecting(slot) && isToDoor(shared.around, this.#ends);
+    if (isAnswered && isByRules(reason)) this.#abort(slot);
+    else this.#silence(slot);
     return false;
   }
 
@@ -482,13 +477,20 @@ export class Connections implements Owner {
     this.#machine.abort(connection);
   }
 
+  /** A listener has gone, and the machine has all that it sent: the device is soon given up. */
+  #release(slot: number): void {
+    const connection = this.#connection[slot]!;
+    this.#forget(slot, false);
+    this.#machine.release(connection);
+  }
+
   /** Closes the host's side and forgets it. */
   #forget(slot: number, resets: boolean): void {
     const device = this.#device[slot]!;
     const handle = this.#handle[slot]!;
     if (this.#isConnecting(slot)) this.#connecting--;
     if (this.#phase[slot] === QUEUED) this.#waiting.remove(device, slot);
-    this.#wheel.remove(slot);
+    this.#deadlines.remove(slot);
     this.#phase[slot] = NO_PHASE;
     this.#handle[slot] = 0;
     this.#rooms.close(slot);

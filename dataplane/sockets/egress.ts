@@ -1,13 +1,14 @@
 // Takes the packets of devices that a TUN would take, and makes those that it would bring: TCP, UDP
 // and echo leave by sockets of the host. README.md follows a packet.
 
-import { PACKET_SLOTS } from '../constants.ts';
+import { PACKET_SLOTS, SLOT_BYTES, SLOT_HEADROOM_BYTES } from '../constants.ts';
 import {
   type Batch,
   DESCRIPTOR_WORDS,
   KEY,
   LENGTH,
   MARK,
+  MARK_DOOR,
   MARK_DROP,
   MARK_TUN,
   type NetworkConfig,
@@ -25,6 +26,7 @@ import {
   SOCKET_EVENT_FLAGS,
   SOCKET_EVENT_HANDLE,
   SOCKET_EVENT_WORDS,
+  SOCKET_LOST,
 } from '../socket-contract.ts';
 import { InnerPacket, isIcmp, parseInner, PROTOCOL_TCP, PROTOCOL_UDP, WHOLE } from '../wire/ip.ts';
 import { Connections } from './connections.ts';
@@ -32,7 +34,7 @@ import { TIME_EXCEEDED } from './errors.ts';
 import { Flows } from './flows.ts';
 import { isIpv4HeaderRight } from './headers.ts';
 import { Inbox } from './inbox.ts';
-import { Joiner } from './joiner.ts';
+import { JOINED_ARENA, Joiner } from './joiner.ts';
 import { Outbox } from './outbox.ts';
 import { type Around, ECHO, Shared, TCP, UDP } from './shared.ts';
 
@@ -65,6 +67,8 @@ export interface EgressOptions {
   readonly openSockets: (arenas: readonly Uint8Array[], eventsMax: number) => HostSockets;
   /** Bytes that may wait, whole MiB; left out: 64 MiB. */
   readonly poolBytes?: number;
+  /** How many connections the machine has room for; left out: as many as it can name. */
+  readonly connections?: number;
 }
 
 /** What a sample shows. */
@@ -88,7 +92,6 @@ interface Parts {
 /** The sockets of a worker in place of its TUN. */
 export class SocketEgress implements TunSubstitute {
   readonly sockets: HostSockets;
-  readonly #datagrams: Batch;
   /** By arena of the sockets: the pool, both batches, a joined datagram. */
   readonly #arenas: readonly Buffer[];
   readonly #options: EgressOptions;
@@ -97,12 +100,13 @@ export class SocketEgress implements TunSubstitute {
   /** PIECE_ERROR of the packets that were verified last. */
   readonly #verified = new Int32Array(SOCKET_PIECES_MAX);
   #parts: Parts | null = null;
+  /** SOCKET_LOST, as far as it is counted. */
+  #lost = 0;
   readonly #inboxes: readonly [Inbox, Inbox];
 
   constructor(options: EgressOptions) {
     this.#options = options;
     const { datagrams, packets, poolBytes = POOL_BYTES } = options;
-    this.#datagrams = datagrams;
     this.#inboxes = [new Inbox(UDP_INBOX), new Inbox(ECHO_INBOX)];
     const pool = Buffer.from(new ArrayBuffer(poolBytes));
     this.#arenas = [
@@ -127,6 +131,7 @@ export class SocketEgress implements TunSubstitute {
       ipv4,
       ipv6,
       random,
+      connections = CONNECTIONS_MAX,
     } = this.#options;
     const outbox = new Outbox(packets, cuts);
     const { sockets } = this;
@@ -140,7 +145,7 @@ export class SocketEgress implements TunSubstitute {
         shared,
         devices,
         random,
-        connections: CONNECTIONS_MAX,
+        connections,
         pool: this.#arenas[0]!,
       }),
       udp: new Flows({ ...flow, capacity: ofUdp, kind: UDP, inbox: this.#inboxes[0] }),
@@ -172,13 +177,54 @@ export class SocketEgress implements TunSubstitute {
   // ---- from devices -----------------------------------------------------------------------------
 
   write(batch: Batch): void {
+    const { datagrams, packets } = this.#options;
+    if (batch === datagrams) this.#writeFrom(batch, DATAGRAMS_ARENA);
+    else if (batch === packets) this.#writeFrom(batch, PACKETS_ARENA);
+    else this.#writeCopies(batch);
+  }
+
+  /**
+   * Takes packets from memory that is no arena of the sockets, as that of another worker: they are
+   * copied to the batch of packets, as many at once as it has slots for.
+   */
+  #writeCopies({ bytes, descriptors, count }: Batch): void {
+    const { packets } = this.#options;
+    if (packets.count > 0) throw new Error('the batch of packets is in use');
+    for (let i = 0; i < count; i++) {
+      const from = i * DESCRIPTOR_WORDS;
+      const mark = descriptors[from + MARK]!;
+      if (!isForSockets(mark)) continue;
+      descriptors[from + MARK] = MARK_DROP;
+      const at = packets.count * DESCRIPTOR_WORDS;
+      const offset = packets.count * SLOT_BYTES + SLOT_HEADROOM_BYTES;
+      const start = descriptors[from + OFFSET]!;
+      const length = descriptors[from + LENGTH]!;
+      // A view of the packet would be allocated for each one.
+      for (let k = 0; k < length; k++) packets.bytes[offset + k] = bytes[start + k]!;
+      packets.descriptors[at + OFFSET] = offset;
+      packets.descriptors[at + LENGTH] = length;
+      packets.descriptors[at + KEY] = descriptors[from + KEY]!;
+      packets.descriptors[at + MARK] = mark;
+      packets.count++;
+      if (packets.count === PACKET_SLOTS) this.#flushCopies();
+    }
+    if (packets.count > 0) this.#flushCopies();
+  }
+
+  #flushCopies(): void {
+    const { packets } = this.#options;
+    this.#writeFrom(packets, PACKETS_ARENA);
+    packets.count = 0;
+  }
+
+  /** Takes the marked packets of a batch whose memory is an arena of the sockets. */
+  #writeFrom(batch: Batch, arena: number): void {
     const { descriptors } = batch;
     const { shared, connections, udp, echo } = this.#working;
-    const arena = batch === this.#datagrams ? DATAGRAMS_ARENA : PACKETS_ARENA;
     for (let i = 0; i < batch.count; i++) {
       if (i % SOCKET_PIECES_MAX === 0) this.#verify(batch, arena, i);
       const at = i * DESCRIPTOR_WORDS;
-      if (descriptors[at + MARK] !== MARK_TUN) continue;
+      if (!isForSockets(descriptors[at + MARK]!)) continue;
       descriptors[at + MARK] = MARK_DROP;
       const device = descriptors[at + KEY]!;
       // What answers a packet of the LAN: there is nobody to send it to.
@@ -199,7 +245,7 @@ export class SocketEgress implements TunSubstitute {
     const count = Math.min(SOCKET_PIECES_MAX, batch.count - first);
     for (let i = 0; i < count; i++) {
       const at = (first + i) * DESCRIPTOR_WORDS;
-      const isTaken = descriptors[at + MARK] === MARK_TUN;
+      const isTaken = isForSockets(descriptors[at + MARK]!);
       const offset = isTaken ? descriptors[at + OFFSET]! : 0;
       shared.piece(i, arena, offset, isTaken ? descriptors[at + LENGTH]! : 0);
     }
@@ -261,6 +307,14 @@ export class SocketEgress implements TunSubstitute {
     echo.read();
     outbox.most = PACKET_SLOTS;
     connections.make();
+    this.#countLost();
+  }
+
+  /** Counts the datagrams for which the sockets had no room. */
+  #countLost(): void {
+    const { error } = this.sockets;
+    for (; this.#lost !== error[SOCKET_LOST]; this.#lost = (this.#lost + 1) | 0)
+      this.#drop(reasons.egress_socket_full);
   }
 
   #takeEvents(): void {
@@ -312,6 +366,11 @@ export class SocketEgress implements TunSubstitute {
     echo.recheck();
   }
 
+  /** A device has a session: what waits for it goes on. */
+  resume(device: number): void {
+    this.#working.connections.resume(device);
+  }
+
   /** A device is gone. */
   removeDevice(device: number): void {
     const { connections, udp, echo } = this.#working;
@@ -349,8 +408,11 @@ export class SocketEgress implements TunSubstitute {
   }
 }
 
+function isForSockets(mark: number): boolean {
+  return mark === MARK_TUN || mark === MARK_DOOR;
+}
+
 const DATAGRAMS_ARENA = 1;
 const PACKETS_ARENA = 2;
-const JOINED_ARENA = 3;
 const UDP_INBOX = 4;
 const ECHO_INBOX = 5;

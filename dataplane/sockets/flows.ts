@@ -21,8 +21,10 @@ import {
 import { DEVICE, DEVICE_NEXT, PORTS, WORDS } from '../tcp/columns.ts';
 import { SipHash } from '../tcp/siphash.ts';
 import { Ends, endsOf, NONE, Table } from '../tcp/table.ts';
+import { SlotRing } from '../tcp/ring.ts';
 import { Wheel } from '../tcp/wheel.ts';
 import { checksum } from '../wire/checksum.ts';
+import { mayNotFragment } from '../wire/icmp.ts';
 import {
   InnerPacket,
   parseInner,
@@ -34,9 +36,11 @@ import { Openings } from './budgets.ts';
 import { isRefused } from './destinations.ts';
 import { type IcmpKind, PORT_UNREACHABLE, TOO_BIG, unreachable } from './errors.ts';
 import { Fragmenter } from './fragmenter.ts';
+import { Going } from './going.ts';
 import { ipBytes, pseudoSum, UDP_BYTES, writeIp } from './headers.ts';
 import type { Inbox } from './inbox.ts';
-import { SlotRing } from './ring.ts';
+import { JOINED_ARENA } from './joiner.ts';
+import { Recheck } from './recheck.ts';
 import { firstOfUdp } from './rooms.ts';
 import { ECHO, type Shared, type UDP } from './shared.ts';
 import { isEcho, isIcmpRight, isUdpRight, writeUdp } from './upper.ts';
@@ -51,8 +55,6 @@ const USUAL_MS = 30_000;
 const LONG_MS = 180_000;
 /** Sockets that one turn opens, so that packets do not wait for them. */
 const NEW_PER_TURN = 64;
-/** Rows that are judged again in one turn. */
-const CHECKED_PER_TURN = 512;
 
 /** What flows are made from. */
 export interface FlowOptions {
@@ -85,18 +87,15 @@ export class Flows {
   readonly #fragmenter: Fragmenter;
   /** Whose datagrams are in the inbox; 0: nobody's. */
   #reading = NONE;
-  /** Datagrams of one flow that leave by the next call. */
-  #going = NONE;
-  #goingCount = 0;
+  /** Datagrams that leave when the batch ends, all in one arena. */
+  readonly #going: Going;
   #goingArena = 0;
-  readonly #offsets = new Int32Array(SOCKET_PIECES_MAX);
-  readonly #lengths = new Int32Array(SOCKET_PIECES_MAX);
-  /** Where the packets of these datagrams are, for errors about them. */
-  readonly #packets = new Int32Array(SOCKET_PIECES_MAX);
+  /** The entries of those that leave by one call. */
+  readonly #leaving = new Int32Array(SOCKET_PIECES_MAX);
   #view: DataView = new DataView(new ArrayBuffer(0));
   readonly #quoted = new InnerPacket();
   readonly #openings: Openings;
-  #checked = 0;
+  readonly #recheck: Recheck;
 
   constructor(options: FlowOptions) {
     const { shared, kind, capacity, devices, random } = options;
@@ -106,6 +105,7 @@ export class Flows {
     this.#table = new Table(capacity, devices, new SipHash(random));
     this.#wheel = new Wheel(capacity);
     this.#readable = new SlotRing(capacity);
+    this.#going = new Going(capacity);
     this.#handle = new Int32Array(capacity + 1);
     this.#sent = new Int32Array(capacity + 1);
     this.#received = new Int32Array(capacity + 1);
@@ -113,6 +113,7 @@ export class Flows {
     this.#epoch = new Int32Array(capacity + 1);
     this.#activeAt = new Float64Array(capacity + 1);
     this.#inbox = options.inbox;
+    this.#recheck = new Recheck(capacity);
     this.#openings = new Openings(NEW_PER_TURN, devices);
     const numbers = new Int32Array(1);
     random(new Uint8Array(numbers.buffer));
@@ -165,7 +166,10 @@ export class Flows {
     if (this.#isEcho) this.#sequence[slot] = view.getUint16(upper + 6);
     this.#sent[slot]!++;
     this.#activeAt[slot] = this.#shared.now;
-    this.#queue(slot, arena, view, at, length, offset);
+    if (this.#goingArena !== arena || this.#going.isFull) this.flush();
+    this.#goingArena = arena;
+    this.#view = view;
+    this.#going.add(slot, at, length, offset);
     return reasons.none;
   }
 
@@ -221,51 +225,62 @@ export class Flows {
 
   // ---- to the host ----
 
-  #queue(
-    slot: number,
-    arena: number,
-    view: DataView,
-    at: number,
-    length: number,
-    packet: number,
-  ): void {
-    const isOther = this.#going !== slot || this.#goingArena !== arena;
-    if (isOther || this.#goingCount === SOCKET_PIECES_MAX) this.flush();
-    this.#going = slot;
-    this.#goingArena = arena;
-    this.#view = view;
-    const i = this.#goingCount++;
-    this.#offsets[i] = at;
-    this.#lengths[i] = length;
-    this.#packets[i] = packet;
-  }
-
   /** Sends what waits to leave. */
   flush(): void {
-    const slot = this.#going;
-    const count = this.#goingCount;
-    this.#going = NONE;
-    this.#goingCount = 0;
-    if (slot === NONE || count === 0) return;
+    for (;;) {
+      const slot = this.#going.takeFlow();
+      if (slot === NONE) return;
+      while (this.#send(slot));
+    }
+  }
+
+  /** Sends datagrams of a flow by one call; whether there may be more of them. */
+  #send(slot: number): boolean {
+    const going = this.#going;
+    let count = 0;
+    while (count < SOCKET_PIECES_MAX) {
+      const entry = going.take(slot);
+      if (entry === NONE) break;
+      this.#leaving[count] = entry;
+      this.#shared.piece(count, this.#goingArena, going.offsets[entry]!, going.lengths[entry]!);
+      count++;
+    }
+    if (count === 0) return false;
     const { sockets } = this.#shared;
-    const handle = this.#handle[slot]!;
-    if (handle === 0) return;
-    for (let i = 0; i < count; i++)
-      this.#shared.piece(i, this.#goingArena, this.#offsets[i]!, this.#lengths[i]!);
-    const sent = sockets.send(handle, count);
-    if (sent === count) return;
-    for (let i = 0; i < count; i++)
-      if (sockets.pieces[i * PIECE_WORDS + PIECE_ERROR] === EMSGSIZE) this.#tooBig(slot, i);
+    const sent = sockets.send(this.#handle[slot]!, count);
+    if (sent < count) this.#notSent(slot, count);
+    return count === SOCKET_PIECES_MAX;
+  }
+
+  /** Some of what was to leave did not. */
+  #notSent(slot: number, count: number): void {
+    const { sockets } = this.#shared;
+    for (let i = 0; i < count; i++) {
+      const error = sockets.pieces[i * PIECE_WORDS + PIECE_ERROR];
+      if (error === EMSGSIZE) this.#tooBig(slot, this.#leaving[i]!);
+      else if (error !== 0) this.#shared.around.drop(reasons.egress_send_failed);
+    }
     this.#takeErrors(slot, false);
   }
 
-  /** A datagram is larger than what the host's network takes. */
-  #tooBig(slot: number, i: number): void {
-    const { sockets, errors } = this.#shared;
+  /**
+   * A datagram is larger than what the host's network takes. It leaves in fragments if its sender
+   * lets it: over IPv4 without DF, over IPv6 where the sender has sent fragments itself.
+   */
+  #tooBig(slot: number, entry: number): void {
+    const { sockets, errors, around } = this.#shared;
     const packet = this.#quoted;
-    const offset = this.#packets[i]!;
+    const offset = this.#going.packets[entry]!;
     const available = this.#view.byteLength - offset;
     if (parseInner(this.#view, offset, available, packet) !== reasons.none) return;
+    const isJoined = this.#goingArena === JOINED_ARENA;
+    if (packet.version === 6 ? isJoined : !mayNotFragment(this.#view, offset, packet)) {
+      const { offsets, lengths } = this.#going;
+      this.#shared.piece(0, this.#goingArena, offsets[entry]!, lengths[entry]!);
+      const sent = sockets.sendFragmented(this.#handle[slot]!);
+      return sent === 1 ? undefined : around.drop(reasons.egress_send_failed);
+    }
+    around.drop(reasons.packet_too_big);
     const mtu = sockets.pathMtu(this.#handle[slot]!);
     if (mtu > 0) errors.aboutPacket(this.#deviceOf(slot), this.#view, offset, packet, TOO_BIG, mtu);
   }
@@ -417,7 +432,7 @@ export class Flows {
 
   /** When `expire` may have something to do. */
   get deadline(): number {
-    return this.#checked > 0 ? this.#shared.now : this.#wheel.deadline;
+    return this.#recheck.isOn ? this.#shared.now : this.#wheel.deadline;
   }
 
   /** Closes flows that are idle, and looks at some of those that a change may have ended. */
@@ -431,20 +446,14 @@ export class Flows {
       if (due <= now) this.#close(slot);
       else this.#wheel.schedule(slot, due);
     }
-    this.#check();
+    this.#recheck.turn((slot) => {
+      if (this.#handle[slot] !== 0 && !this.#isCurrent(slot)) this.#close(slot);
+    });
   }
 
   /** Rules or addresses have changed: all flows are judged again, some in each turn. */
   recheck(): void {
-    this.#checked = 1;
-  }
-
-  #check(): void {
-    if (this.#checked === 0) return;
-    const end = Math.min(this.#checked + CHECKED_PER_TURN, this.#handle.length);
-    for (let slot = this.#checked; slot < end; slot++)
-      if (this.#handle[slot] !== 0 && !this.#isCurrent(slot)) this.#close(slot);
-    this.#checked = end === this.#handle.length ? 0 : end;
+    if (this.count > 0) this.#recheck.begin();
   }
 
   #isCurrent(slot: number): boolean {
@@ -481,7 +490,7 @@ export class Flows {
       this.#reading = NONE;
       this.#inbox.clear();
     }
-    if (this.#going === slot) this.#going = NONE;
+    this.#going.drop(slot);
     this.#shared.close(this.#handle[slot]!, this.#deviceOf(slot), false);
     this.#handle[slot] = 0;
     this.#wheel.remove(slot);

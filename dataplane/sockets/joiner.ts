@@ -13,6 +13,8 @@ import {
 } from '../wire/fragment.ts';
 import { FIRST_FRAGMENT, InnerPacket, parseInner } from '../wire/ip.ts';
 
+/** The arena of the sockets where it is put together. */
+export const JOINED_ARENA = 3;
 const ROOM = 40 + 65_535 + 64;
 
 /** The datagram at work. */

@@ -4,6 +4,7 @@
 
 import { PACKET_SLOTS, SLOT_BYTES, SLOT_HEADROOM_BYTES } from '../constants.ts';
 import { type Batch, DESCRIPTOR_WORDS, LENGTH, MARK, MARK_DROP, OFFSET } from '../contract.ts';
+import type { TcpMachine } from '../tcp/machine.ts';
 import { checksum } from '../wire/checksum.ts';
 import { PROTOCOL_TCP } from '../wire/ip.ts';
 import {
@@ -14,8 +15,15 @@ import {
 } from '../wire/virtio.ts';
 import { ipBytes } from './headers.ts';
 
+/** The largest run that the engine cuts. */
+const RUN_BYTES_MAX = 65_535;
 const TCP_FIELD = 16;
 const UDP_FIELD = 6;
+
+/** Learns of each packet that was made for a device, and of how many datagrams it becomes. */
+export interface Counting {
+  made(device: number, length: number, datagrams: number): void;
+}
 
 /** The batch that is filled. */
 export class Outbox {
@@ -32,6 +40,28 @@ export class Outbox {
     this.#batch = batch;
     this.bytes = Buffer.from(batch.bytes.buffer, batch.bytes.byteOffset, batch.bytes.length);
     this.view = batch.view;
+  }
+
+  /**
+   * Takes the packets of a machine of TCP as long as there is room for them. `counting` learns of
+   * each.
+   */
+  fill(
+    machine: Pick<TcpMachine, 'hasPackets' | 'make' | 'made'>,
+    counting: Counting | null = null,
+  ): void {
+    while (!this.isFull && machine.hasPackets) {
+      const { bytes, view, offset } = this;
+      const length = machine.make(bytes, view, offset, this.cuts ? RUN_BYTES_MAX : 0);
+      if (length === 0) return;
+      const isIpv6 = view.getUint8(offset) >> 4 === 6;
+      const { device, segmentBytes } = machine.made;
+      if (counting !== null) {
+        const datagrams = segmentBytes === 0 ? 1 : Math.ceil(length / segmentBytes);
+        counting.made(device, length, datagrams);
+      }
+      this.addPartial(length, isIpv6, PROTOCOL_TCP, segmentBytes);
+    }
   }
 
   get isFull(): boolean {

@@ -4,7 +4,7 @@
 // its device share. One that carries nothing leaves its part to others.
 
 import { type HostSockets, ROOM_RECEIVE, ROOM_SEND } from '../socket-contract.ts';
-import { SlotRing } from './ring.ts';
+import { SlotRing } from '../tcp/ring.ts';
 
 const KIB = 1_024;
 const MIB = 1_024 * KIB;
@@ -49,8 +49,9 @@ export class Rooms {
   readonly #sockets: Pick<HostSockets, 'setRoom'>;
   readonly #handle: Int32Array;
   readonly #device: Int32Array;
-  /** By slot and direction: what it began with, has now, has carried since it grew, and when. */
+  /** What it began with, in each direction. */
   readonly #first: Int32Array;
+  /** By slot and direction: what it has now, has carried since it grew, and when. */
   readonly #room: Int32Array;
   readonly #carried: Int32Array;
   readonly #activeAt: Float64Array;
@@ -63,7 +64,7 @@ export class Rooms {
     this.#sockets = sockets;
     this.#handle = new Int32Array(slots + 1);
     this.#device = new Int32Array(slots + 1);
-    this.#first = new Int32Array(2 * (slots + 1));
+    this.#first = new Int32Array(slots + 1);
     this.#room = new Int32Array(2 * (slots + 1));
     this.#carried = new Int32Array(2 * (slots + 1));
     this.#activeAt = new Float64Array(2 * (slots + 1));
@@ -80,9 +81,10 @@ export class Rooms {
   open(slot: number, handle: number, device: number, room: number): void {
     this.#handle[slot] = handle;
     this.#device[slot] = device;
+    this.#first[slot] = room;
     for (const direction of [ROOM_RECEIVE, ROOM_SEND]) {
       const i = 2 * slot + direction;
-      this.#first[i] = this.#room[i] = room;
+      this.#room[i] = room;
       this.#carried[i] = 0;
     }
   }
@@ -92,13 +94,14 @@ export class Rooms {
     if (this.#handle[slot] === 0) return;
     this.#handle[slot] = 0;
     for (const direction of [ROOM_RECEIVE, ROOM_SEND]) {
-      const i = 2 * slot + direction;
-      this.#count(i, this.#first[i]!);
+      this.#count(2 * slot + direction, this.#first[slot]!);
     }
   }
 
   /** A connection has carried bytes: what came from its host, or what its host has taken. */
   carried(slot: number, direction: number, bytes: number, now: number): void {
+    // A listener of this process has no room that grows.
+    if (this.#handle[slot] === 0) return;
     const i = 2 * slot + direction;
     this.#activeAt[i] = now;
     this.#carried[i]! += bytes;
@@ -132,18 +135,19 @@ export class Rooms {
   /** Takes back what the connection whose turn it is does not need, if it has carried nothing. */
   #reclaim(now: number): void {
     const i = this.#grown.take();
-    if (this.#handle[i >> 1] === 0 || this.#room[i] === this.#first[i]) return;
+    const first = this.#first[i >> 1]!;
+    if (this.#handle[i >> 1] === 0 || this.#room[i] === first) return;
     // The first call may only stop the kernel from making it larger.
     for (let calls = 0; calls < 2 && this.#activeAt[i]! + IDLE_MS <= now; calls++)
-      if (this.#room[i] !== this.#first[i]) this.#set(i, this.#first[i]!);
-    if (this.#room[i] !== this.#first[i]) this.#grown.add(i);
+      if (this.#room[i] !== first) this.#set(i, first);
+    if (this.#room[i] !== first) this.#grown.add(i);
   }
 
   #set(i: number, bytes: number): void {
     const got = this.#sockets.setRoom(this.#handle[i >> 1]!, i & 1, bytes);
     if (got < 0) return;
     this.#count(i, Math.max(bytes, got));
-    if (this.#room[i]! > this.#first[i]!) this.#grown.add(i);
+    if (this.#room[i]! > this.#first[i >> 1]!) this.#grown.add(i);
   }
 
   #count(i: number, room: number): void {

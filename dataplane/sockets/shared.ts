@@ -1,7 +1,8 @@
 // What connections, datagrams and echoes share: the host's sockets and whose each is, budgets,
 // errors, the time, and what the packet path says about devices.
 
-import type { NetworkConfig } from '../contract.ts';
+import type { DoorConnection, NetworkConfig } from '../contract.ts';
+import { reasons } from '../reasons.ts';
 import { HOST_SOCKETS_MAX, type HostSockets, PIECE_WORDS } from '../socket-contract.ts';
 import type { Ends } from '../tcp/table.ts';
 import { Budgets } from './budgets.ts';
@@ -10,14 +11,31 @@ import { IcmpErrors } from './errors.ts';
 import { writeSent } from './headers.ts';
 import type { Outbox } from './outbox.ts';
 
+/**
+ * A device gets nothing more until it has a session: `resume` of the sockets says when. It is
+ * negative, because the device may be away (`allowance` in `tcp/core.ts`).
+ */
+export const AWAITS_SESSION = -1;
+
 /** What the packet path says about a device, and counts. */
 export interface Around {
   /** The largest packet that a device takes. */
   mtuOf(device: number): number;
-  /** How many bytes a device may get now. */
-  allowance(device: number): number;
-  /** Whether a device may still send the packet at `offset`: by its addresses and the rules. */
-  mayGoOn(device: number, view: DataView, offset: number, length: number): boolean;
+  /** How many bytes a device may get now, or AWAITS_SESSION. */
+  allowance(device: number, now: number): number;
+  /** How many bytes of datagrams to devices may leave now. */
+  sendRoom(): number;
+  /**
+   * Why a device may no longer send the packet at `offset`, by its addresses and the rules;
+   * reasons.none: it may.
+   */
+  refusalOf(device: number, view: DataView, offset: number, length: number): number;
+  /** Whether an address of four words is the gateway's own in the tunnel. */
+  isGateway(version: number, words: Iterable<number>): boolean;
+  /** Whether a listener may be given one more connection of a device now. */
+  mayArrive(device: number): boolean;
+  /** A device has opened a connection to that address. */
+  arrived(connection: DoorConnection, device: number): void;
   /** Counts a refusal. */
   drop(reason: number): void;
 }
@@ -27,8 +45,18 @@ export const TCP = 0;
 export const UDP = 1;
 export const ECHO = 2;
 
+/** Where a TCP connection is: there is none. */
+export const NO_PHASE = 0;
+/** Its host will be asked. */
+export const QUEUED = 1;
+/** Its host was asked. */
+export const CONNECTING = 2;
+/** Its host has answered; the device has not acknowledged it. */
+export const ACCEPTED = 3;
+export const OPEN = 4;
+
 const PLACE_MASK = HOST_SOCKETS_MAX - 1;
-/** Room for the headers that `mayGoOn` reads. */
+/** Room for the headers that `refusalOf` reads. */
 const HEADERS = 64;
 
 /** What the shared part is made from. */
@@ -108,7 +136,12 @@ export class Shared {
 
   /** Whether a device may still send between these ends. */
   mayGoOn(device: number, ends: Ends, protocol: number): boolean {
+    return this.refusalOf(device, ends, protocol) === reasons.none;
+  }
+
+  /** Why a device may no longer send between these ends; reasons.none: it may. */
+  refusalOf(device: number, ends: Ends, protocol: number): number {
     const length = writeSent(this.#scratch, 0, ends, protocol, 0);
-    return this.around.mayGoOn(device, this.#scratch, 0, length);
+    return this.around.refusalOf(device, this.#scratch, 0, length);
   }
 }

@@ -1,7 +1,12 @@
 // Connections that wait until their host is asked. Devices take turns, so a device that asks for
 // many dead hosts delays its own connections alone.
 
-import { SlotRing } from './ring.ts';
+import { SlotRing } from '../tcp/ring.ts';
+
+/** A host that has not answered after so long is silent, ms. */
+export const CONNECT_MS = 10_000;
+/** Hosts that one turn asks; each costs as much as several packets. */
+export const CONNECTS_PER_TURN = 16;
 
 const NONE = 0;
 

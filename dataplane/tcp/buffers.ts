@@ -3,12 +3,17 @@
 // slab of chunks that are all free is given back, unless the owner gave the memory. A device has at
 // most a quarter of the pool.
 
+import { mayHaveMore } from './numbers.ts';
+
 /** Bytes of a chunk. */
 export const CHUNK_BYTES = 1 << 14;
 const CHUNKS_PER_SLAB = 64;
 const SLAB_BYTES = CHUNKS_PER_SLAB * CHUNK_BYTES;
 const WORD_BITS = 32;
 const ALL = -1;
+
+/** A device has so many chunks before it must leave any to others. */
+const FEW = 2;
 
 /** No chunk; chunks begin at 1. */
 export const NO_CHUNK = 0;
@@ -20,7 +25,10 @@ export class Buffers {
   readonly #slabs: (Buffer | null)[];
   /** Free chunks of each slab, one bit each, two words for a slab. */
   readonly #free: Int32Array;
-  /** The slab that is asked first; its memory stays. */
+  /**
+   * The slab that is asked first, no later one than the first with a free chunk: memory that was
+   * used before is used again, so no more is resident than was used at once. Its memory stays.
+   */
   #current = 0;
   readonly #ofDevice: Int32Array;
   readonly #perDevice: number;
@@ -44,15 +52,21 @@ export class Buffers {
     return this.#held * CHUNK_BYTES;
   }
 
+  get #left(): number {
+    return this.next.length - 1 - this.#held;
+  }
+
   /** Bytes that the chunks of a device may still get, if the pool has them. */
   roomOf(device: number): number {
-    const ofPool = this.next.length - 1 - this.#held;
-    return Math.min(ofPool, this.#perDevice - this.#ofDevice[device]!) * CHUNK_BYTES;
+    const of = this.#ofDevice[device]!;
+    // Each chunk is one more of the device, and one less for others.
+    const shared = Math.max(0, (this.#left - of) >> 1);
+    return Math.min(shared, this.#perDevice - of) * CHUNK_BYTES;
   }
 
   /** Takes a chunk for a device; NO_CHUNK where the pool or the share of the device is used up. */
   take(device: number): number {
-    if (this.#ofDevice[device]! >= this.#perDevice) return NO_CHUNK;
+    if (!mayHaveMore(this.#ofDevice[device]!, this.#perDevice, this.#left, FEW)) return NO_CHUNK;
     const free = this.#free;
     for (let tried = 0; tried < this.#slabs.length; tried++) {
       const slab = this.#current;
@@ -83,9 +97,16 @@ export class Buffers {
     free[(chunk - 1) >> 5]! |= 1 << ((chunk - 1) & 31);
     this.#ofDevice[device]!--;
     this.#held--;
-    if (this.#memory !== null) return;
-    if (slab === this.#current || free[2 * slab] !== ALL || free[2 * slab + 1] !== ALL) return;
-    this.#slabs[slab] = null;
+    const before = this.#current;
+    if (slab < before) this.#current = slab;
+    this.#release(slab < before ? before : slab);
+  }
+
+  /** Gives back the memory of a slab that nobody needs. */
+  #release(slab: number): void {
+    const free = this.#free;
+    if (this.#memory !== null || slab === this.#current) return;
+    if (free[2 * slab] === ALL && free[2 * slab + 1] === ALL) this.#slabs[slab] = null;
   }
 
   /** The memory that a chunk is in, at `offsetOf` it. */

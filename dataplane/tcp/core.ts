@@ -9,6 +9,7 @@ import {
   END_REPORTED,
   FLAGS,
   LIFE_AT,
+  NEVER,
   PACE_AT,
   RCV_STREAM,
   READY,
@@ -25,6 +26,7 @@ import type { CongestionControl } from './congestion.ts';
 import { Header } from './header.ts';
 import { Ranges } from './ranges.ts';
 import { Records } from './records.ts';
+import { SlotRing } from './ring.ts';
 import { SipHash } from './siphash.ts';
 import { Streams } from './streams.ts';
 import { Ends, NONE, Table } from './table.ts';
@@ -48,7 +50,8 @@ export interface Owner {
   mtuOf(device: number): number;
   /**
    * How many bytes of data a device may get now; asked before a segment is made. 0: none, until
-   * `resume`.
+   * `resume`. Negative: none, and the device may be away; a connection that has nothing on its way
+   * waits no longer than for an answer.
    */
   allowance(device: number): number;
   /** A device asks for a connection: answer by `accept`, `refuse` or `forget`, now or later. */
@@ -79,10 +82,8 @@ export interface MachineOptions {
   readonly ranges?: number;
   /** Connections of a device that are not open yet, at most. */
   readonly connecting?: number;
-  /** So long an acknowledgement may wait for text; 0: not at all. */
-  readonly ackDelayMs?: number;
-  /** Whether bytes leave at a pace; not where nothing on the way takes time. */
-  readonly paces?: boolean;
+  /** False where nothing on the way takes time: acknowledgements and bytes do not wait there. */
+  readonly takesTime?: boolean;
   /** After so much silence an open connection is probed; 0: never. */
   readonly keepaliveMs?: number;
 }
@@ -90,8 +91,9 @@ export interface MachineOptions {
 const MIB = 1_048_576;
 const CONNECTIONS = 65_535;
 const POOL_BYTES = 64 * MIB;
-const RECORDS = 131_072;
-const RANGES = 65_536;
+/** So many of them for each connection, as far as they are not said. */
+const RECORDS_EACH = 2;
+const RANGES_EACH = 1;
 const CONNECTING_PER_DEVICE = 128;
 /** An acknowledgement waits at most so long (RFC 9293, 3.8.6.3: less than 500 ms). */
 const ACK_DELAY_MS = 40;
@@ -119,8 +121,7 @@ export class Core {
   readonly wheel: Wheel;
   readonly congestion: CongestionControl;
   readonly connectingMax: number;
-  readonly ackDelayMs: number;
-  readonly paces: boolean;
+  readonly takesTime: boolean;
   readonly keepaliveMs: number;
   /**
    * Now, and the round trip that was measured last. In an array, because V8 may allocate a number
@@ -132,13 +133,10 @@ export class Core {
   retransmitted = 0;
   /** Connections in the list of those that have something to send. */
   ready = 0;
-  /** Devices with such connections: in a ring, each with a list of its own. */
-  readonly #nextDevice: Int32Array;
+  /** Devices with such connections, each as its number and 1; each has a list of its own. */
+  readonly #devices: SlotRing;
   readonly #first: Int32Array;
   readonly #last: Int32Array;
-  readonly #isListed: Uint8Array;
-  #firstDevice = -1;
-  #lastDevice = -1;
 
   constructor(options: MachineOptions) {
     const connections = options.connections ?? CONNECTIONS;
@@ -150,18 +148,16 @@ export class Core {
     this.times = this.table.times;
     this.buffers = new Buffers(options.poolBytes ?? POOL_BYTES, devices, options.pool);
     this.streams = new Streams(this.words, this.buffers);
-    this.ranges = new Ranges(this.words, options.ranges ?? RANGES, devices);
-    this.records = new Records(this.words, options.records ?? RECORDS, devices);
+    this.ranges = new Ranges(this.words, options.ranges ?? RANGES_EACH * connections, devices);
+    this.records = new Records(this.words, options.records ?? RECORDS_EACH * connections, devices);
     this.wheel = new Wheel(connections);
     this.congestion = new Cubic(this.words, this.times, this.clock);
     this.connectingMax = options.connecting ?? CONNECTING_PER_DEVICE;
-    this.ackDelayMs = options.ackDelayMs ?? ACK_DELAY_MS;
-    this.paces = options.paces ?? true;
+    this.takesTime = options.takesTime ?? true;
     this.keepaliveMs = options.keepaliveMs ?? KEEPALIVE_MS;
-    this.#nextDevice = new Int32Array(devices);
+    this.#devices = new SlotRing(devices);
     this.#first = new Int32Array(devices);
     this.#last = new Int32Array(devices);
-    this.#isListed = new Uint8Array(devices);
   }
 
   /** Now as a timestamp of a connection (RFC 7323, 4.1: between 1 ms and 1 s a tick). */
@@ -180,6 +176,14 @@ export class Core {
       times[t + LIFE_AT]!,
     );
     this.wheel.schedule(slot, at);
+  }
+
+  /** Lets an acknowledgement wait for text, but not for long. */
+  delayAck(slot: number): void {
+    const t = slot * TIMES;
+    if (this.times[t + ACK_AT] !== NEVER) return;
+    this.times[t + ACK_AT] = this.clock[0]! + ACK_DELAY_MS;
+    this.schedule(slot);
   }
 
   // ---- what is to be sent ----
@@ -203,22 +207,12 @@ export class Core {
 
   /** Puts a device into the ring, if it has something to send. */
   list(device: number): void {
-    if (this.#isListed[device] !== 0 || this.#first[device] === NONE) return;
-    this.#isListed[device] = 1;
-    this.#nextDevice[device] = -1;
-    if (this.#firstDevice === -1) this.#firstDevice = device;
-    else this.#nextDevice[this.#lastDevice] = device;
-    this.#lastDevice = device;
+    if (this.#first[device] !== NONE) this.#devices.add(device + 1);
   }
 
   /** Takes the first device out of the ring; -1 where there is none. */
   takeDevice(): number {
-    const device = this.#firstDevice;
-    if (device === -1) return -1;
-    this.#firstDevice = this.#nextDevice[device]!;
-    if (this.#firstDevice === -1) this.#lastDevice = -1;
-    this.#isListed[device] = 0;
-    return device;
+    return this.#devices.take() - 1;
   }
 
   /** Takes the first connection of a device out of its list; NONE where there is none. */

@@ -21,7 +21,18 @@ export function earlier(a: number, b: number): number {
   return ((a - b) | 0) < 0 ? a : b;
 }
 
-/** How much of what all devices share one of them may have: a quarter, and at least 64. */
+/** A device has so many of what all share before it must leave any to others. */
+const FEW = 64;
+
+/** How much of what all devices share one of them may have: a quarter, and at least a few. */
 export function shareOf(all: number): number {
-  return Math.max(all >> 2, Math.min(all, 64));
+  return Math.max(all >> 2, Math.min(all, FEW));
+}
+
+/**
+ * Whether a device that has `of` of `share` at most may have one more, where `left` are left. It
+ * leaves to others at least as many as it has, so that no four devices have all.
+ */
+export function mayHaveMore(of: number, share: number, left: number, few = FEW): boolean {
+  return left > 0 && of < share && (of < few || of < left);
 }

@@ -3,7 +3,7 @@
 // (streams.ts). The latest ones are reported by SACK (RFC 2018, 4).
 
 import { DEVICE, RANGE_COUNT, RANGE_FIRST, RANGE_LAST, RECENT, WORDS } from './columns.ts';
-import { isAfter, isBefore, later, shareOf } from './numbers.ts';
+import { isAfter, isBefore, later, mayHaveMore, shareOf } from './numbers.ts';
 
 /**
  * One connection has at most so many: more holes than a window of 4 MiB has with one in ten lost.
@@ -44,8 +44,10 @@ export class Ranges {
   hasRoom(slot: number): boolean {
     const w = slot * WORDS;
     const ofDevice = this.#ofDevice[this.#words[w + DEVICE]!]!;
-    const isRoom = this.#firstFree !== NONE || this.#used < this.#next.length - 1;
-    return isRoom && ofDevice < this.#perDevice && this.#words[w + RANGE_COUNT]! < PER_CONNECTION;
+    const left = this.#next.length - 1 - this.#live;
+    return (
+      mayHaveMore(ofDevice, this.#perDevice, left) && this.#words[w + RANGE_COUNT]! < PER_CONNECTION
+    );
   }
 
   /** Whether everything of a range has come already. */

@@ -450,9 +450,8 @@ export class Receiver {
 
   /** RFC 9293, 3.8.6.3; RFC 5681, 4.2: at once for every second full segment, and for a hole. */
   #planAcknowledgement(slot: number, before: number, segment: Segment): void {
-    const { words, times, clock } = this.#core;
+    const { words } = this.#core;
     const w = slot * WORDS;
-    const t = slot * TIMES;
     const isInOrder = words[w + RCV_NXT] !== before && words[w + RANGE_FIRST] === 0;
     if (!isInOrder) {
       words[w + FLAGS]! |= ACK_NOW;
@@ -463,16 +462,16 @@ export class Receiver {
     if (words[w + QUICK]! > 0) {
       words[w + QUICK]!--;
       words[w + FLAGS]! |= ACK_NOW;
-    } else if (this.#core.ackDelayMs === 0) words[w + FLAGS]! |= ACK_NOW;
-    else if (unacknowledged >= 2 * Math.min(words[w + MSS]!, Math.max(segment.length, 1)))
+    } else if (
+      !this.#core.takesTime ||
+      unacknowledged >= 2 * Math.min(words[w + MSS]!, Math.max(segment.length, 1))
+    )
       words[w + FLAGS]! |= ACK_NOW;
     if ((words[w + FLAGS]! & ACK_NOW) !== 0) {
       this.#core.makeReady(slot);
       return;
     }
-    if (times[t + ACK_AT] !== NEVER) return;
-    times[t + ACK_AT] = clock[0]! + this.#core.ackDelayMs;
-    this.#core.schedule(slot);
+    this.#core.delayAck(slot);
   }
 
   /** What is left to do at the end of a segment. */

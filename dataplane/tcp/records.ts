@@ -15,7 +15,7 @@ import {
   SACKED,
   WORDS,
 } from './columns.ts';
-import { shareOf } from './numbers.ts';
+import { mayHaveMore, shareOf } from './numbers.ts';
 
 /**
  * One connection has at most so many. At the pace one record leaves in a ms, so this is a round
@@ -81,9 +81,9 @@ export class Records {
   hasRoom(slot: number): boolean {
     const w = slot * WORDS;
     const ofDevice = this.#ofDevice[this.#words[w + DEVICE]!]!;
+    const left = this.next.length - 1 - (this.next.length >> 3) - this.#live;
     return (
-      this.#live < this.next.length - 1 - (this.next.length >> 3) &&
-      ofDevice < this.#perDevice - (this.#perDevice >> 3) &&
+      mayHaveMore(ofDevice, this.#perDevice - (this.#perDevice >> 3), left) &&
       this.#words[w + RECORD_COUNT]! < PER_CONNECTION - (PER_CONNECTION >> 3)
     );
   }

@@ -139,7 +139,7 @@ export class Sender {
       return true;
     }
     const flags = words[w + FLAGS]!;
-    if ((flags & PROBE_DUE) !== 0) {
+    if ((flags & PROBE_DUE) !== 0 && allowance >= 0) {
       // An old number: whoever gets it answers with its window, and takes nothing.
       words[w + FLAGS]! &= ~PROBE_DUE;
       this.#makeEmpty(slot, made, (words[w + SND_UNA]! - 1) | 0);
@@ -161,7 +161,10 @@ export class Sender {
       return false;
     }
     // Only what was sent before is asked for less: FIN and what is lost count as text, too.
-    if (allowance <= 0) return false;
+    if (allowance <= 0) {
+      if (allowance < 0) this.#watchWindow(slot);
+      return false;
+    }
     if (isProbe) return this.#makeProbe(slot, made, left);
     if (this.#isPaced(slot)) return false;
     const segment = this.#segmentBytes(w);
@@ -218,7 +221,7 @@ export class Sender {
     return true;
   }
 
-  /** Nothing is in flight, and the window is too small: it is probed (RFC 9293, 3.8.6.1). */
+  /** Nothing is in flight, and nothing may be: the window is probed (RFC 9293, 3.8.6.1). */
   #watchWindow(slot: number): void {
     const { words, times, clock } = this.#core;
     const w = slot * WORDS;
@@ -339,7 +342,7 @@ export class Sender {
   }
 
   #notePace(slot: number, bytes: number): void {
-    if (!this.#core.paces) return;
+    if (!this.#core.takesTime) return;
     const { times, clock } = this.#core;
     const t = slot * TIMES;
     if (times[t + SRTT] === 0) return;

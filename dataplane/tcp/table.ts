@@ -19,9 +19,10 @@ import {
   TIMES,
   WORDS,
 } from './columns.ts';
-import { shareOf } from './numbers.ts';
+import { mayHaveMore, shareOf } from './numbers.ts';
 import type { SipHash } from './siphash.ts';
 import type { InnerPacket } from '../wire/ip.ts';
+import { wordsOf } from '../wire/network.ts';
 
 /** Slots have so many bits in a handle. */
 const SLOT_BITS = 16;
@@ -55,6 +56,22 @@ export function endsOf(packet: InnerPacket, ends: Ends): void {
   words[5] = packet.source1;
   words[6] = packet.source2;
   words[7] = packet.source3;
+}
+
+/** Sets ends to those of a connection that the own side opens: addresses of 4 or 16 bytes. */
+export function setEnds(
+  ends: Ends,
+  own: Uint8Array,
+  ownPort: number,
+  other: Uint8Array,
+  otherPort: number,
+): void {
+  const { words } = ends;
+  ends.isIpv6 = own.length === 16;
+  words.fill(0);
+  words.set(wordsOf(own), 0);
+  words.set(wordsOf(other), 4);
+  words[8] = (ownPort << 16) | otherPort;
 }
 
 /** All connections. */
@@ -114,7 +131,8 @@ export class Table {
    * it. All other columns are 0.
    */
   add(device: number, ends: Ends, state: number): number {
-    if (this.#countOf[device]! >= this.#perDevice) return NONE;
+    const left = this.capacity - this.live;
+    if (!mayHaveMore(this.#countOf[device]!, this.#perDevice, left)) return NONE;
     const slot = this.#takeFree();
     if (slot === NONE) return NONE;
     this.#countOf[device]!++;

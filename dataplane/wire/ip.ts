@@ -209,6 +209,13 @@ export function isConnectionRequest(packet: InnerPacket): boolean {
   return packet.protocol === PROTOCOL_TCP && (packet.flags & (TCP_SYN | TCP_ACK)) === TCP_SYN;
 }
 
+/** Whether a packet is RST of TCP, and carries nothing. */
+export function isBareReset(view: DataView, offset: number, packet: InnerPacket): boolean {
+  if (packet.protocol !== PROTOCOL_TCP || (packet.flags & TCP_RST) === 0) return false;
+  const headerBytes = (view.getUint8(offset + packet.upperOffset + 12) >> 4) * 4;
+  return packet.length === packet.upperOffset + headerBytes;
+}
+
 /**
  * Whether packets of a protocol look the same at the beginning and in the middle of a flow. TCP
  * shows the beginning by SYN, ICMP by the difference between echo request and echo reply.

@@ -149,11 +149,20 @@ export interface TcpFields extends UdpFields {
   acknowledgement?: number;
   flags?: number;
   window?: number;
+  /** The urgent pointer. */
+  urgent?: number;
   /** TCP options, a multiple of 4 bytes. */
   options?: Uint8Array;
 }
 
-const FLAGS: Readonly<Record<string, number>> = { F: 0x01, S: 0x02, R: 0x04, P: 0x08, A: 0x10 };
+const FLAGS: Readonly<Record<string, number>> = {
+  F: 0x01,
+  S: 0x02,
+  R: 0x04,
+  P: 0x08,
+  A: 0x10,
+  U: 0x20,
+};
 
 /** TCP flags by their letters: "SA" is SYN with ACK. */
 export function flagsOf(letters: string): number {
@@ -163,7 +172,7 @@ export function flagsOf(letters: string): number {
 /** A TCP segment inside IP. */
 export function tcp(fields: TcpFields): Uint8Array {
   const { sourcePort, destinationPort, data, checksum: wanted, ...others } = fields;
-  const { sequence, acknowledgement, flags, window, options: given, ...rest } = others;
+  const { sequence, acknowledgement, flags, window, urgent, options: given, ...rest } = others;
   const content = bytesOf(data ?? '');
   const options = given ?? new Uint8Array(0);
   const payload = new Uint8Array(20 + options.length + content.length);
@@ -175,6 +184,7 @@ export function tcp(fields: TcpFields): Uint8Array {
   payload[12] = ((20 + options.length) / 4) << 4;
   payload[13] = flags ?? 0x10;
   view.setUint16(14, window ?? 1000);
+  view.setUint16(18, urgent ?? 0);
   payload.set(options, 20);
   payload.set(content, 20 + options.length);
   const pseudo = pseudoHeader(rest.source, rest.destination, 6, payload.length);

@@ -80,12 +80,13 @@ function isMetadataIpv4(address: number): boolean {
 
 /**
  * Whether an IPv6 address contains an IPv4 address: 64:ff9b::/96 and 64:ff9b:1::/48 (RFC 6052, RFC
- * 8215), 2002::/16 (RFC 3056) and ::ffff:0:0:0/96 (RFC 2765).
+ * 8215), 2002::/16 (RFC 3056), ::ffff:0:0:0/96 (RFC 2765) and ::/96 (RFC 4291, 2.5.5.1), which a
+ * host with an old tunnel interface (sit0) sends to the IPv4 address.
  */
 export function holdsIpv4(a: number, b: number, c: number): boolean {
   if (a >>> 16 === 0x2002) return true;
   if (a === 0x0064_ff9b) return (b === 0 && c === 0) || b >>> 16 === 1;
-  return a === 0 && b === 0 && c === (0xffff_0000 | 0);
+  return a === 0 && b === 0 && (c === 0 || c === (0xffff_0000 | 0));
 }
 
 /** The IPv4 address inside such an address: after 2002, or at the end. */

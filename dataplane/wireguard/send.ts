@@ -152,6 +152,7 @@ export class Sender {
       batch.descriptors[at + OFFSET] = offset;
       batch.descriptors[at + LENGTH] = packet.bytes.length - packet.headerBytes;
     }
+    this.#tunnel.began(peer);
     batch.count = staged.length;
     for (let i = 0; i < staged.length; i++)
       this.sendPacket(peer, batch, i, VIRTIO_HEADER_BYTES, now);

@@ -89,6 +89,8 @@ export interface TunnelOptions {
   readonly lost?: (packet: StagedPacket, reason: number) => void;
   /** Why a packet that has waited is refused now; left out: none is. */
   readonly refusalOf?: (packet: StagedPacket) => number;
+  /** Takes a peer that has a session; left out: nobody wants to know. */
+  readonly began?: (peer: Peer) => void;
 }
 
 /** State that both ways of a packet share. Only receive.ts and send.ts use its public fields. */
@@ -100,6 +102,7 @@ export class Tunnel {
   readonly handOver: HandOver;
   readonly drop: (reason: number) => void;
   readonly refusalOf: (packet: StagedPacket) => number;
+  readonly began: (peer: Peer) => void;
   readonly handshake: Handshake;
   readonly cookieChecker: CookieChecker;
   readonly timestamps: TimestampSource;
@@ -144,6 +147,7 @@ export class Tunnel {
     this.handOver = new HandOver(options.engine, options.drop);
     this.drop = options.drop;
     this.refusalOf = options.refusalOf ?? (() => reasons.none);
+    this.began = options.began ?? (() => undefined);
     const { lost } = options;
     this.staging = new Staging(Math.floor(MAX_STAGED_BYTES / this.team.size), (packet, reason) => {
       this.drop(reason);

@@ -32,16 +32,15 @@ import {
   MARK_TRUNCATED,
   type Team,
 } from '../contract.ts';
-import type { Change, TriedChange, TriedPeer } from '../diff.ts';
+import type { Change, TriedChange } from '../diff.ts';
 import { EndedFlows } from '../filter/ended-flows.ts';
 import { Filter } from '../filter/filter.ts';
 import { FlowTable } from '../filter/flow-table.ts';
 import { RefusalTable } from '../filter/refusals.ts';
 import { Tracker } from '../filter/tracker.ts';
-import type { FilterTrial } from '../filter/trial.ts';
+import type { Identity, Random } from '../noise/handshake.ts';
 import type { FlowLogWriter } from '../rings/flow-log-ring.ts';
 import { openFlowLog } from './flow-log.ts';
-import type { Identity, Random } from '../noise/handshake.ts';
 import { type EndedFlow, EndedList } from '../path/ended-list.ts';
 import { Explainer, type Explanation, type Question } from '../path/explain.ts';
 import { type CaptureOrder, Captures } from '../path/capture.ts';
@@ -62,8 +61,9 @@ import { Refused } from '../path/refused.ts';
 import { Unreachable } from '../path/unreachable.ts';
 import { reasonNames, reasons } from '../reasons.ts';
 import type { SocketEgress } from '../sockets/egress.ts';
-import { PathAround } from './egress.ts';
+import { hasOpenersBeyond, leavesBySockets, PathAround, type WaysOut } from './egress.ts';
 import { dropsByName, Sampling } from './sample.ts';
+import { rulesUnder, trialOf } from './tried.ts';
 import { Sanity } from '../sanity.ts';
 import { initiationsPerTurn } from '../slices.ts';
 import { type KnownPeer, losesAddress } from '../wireguard/known-peer.ts';
@@ -76,7 +76,7 @@ import type { UnknownSenders } from '../wireguard/unknown-senders.ts';
 import { shareOf } from '../worker-count.ts';
 
 /** What a pipeline is made from. */
-export interface PipelineOptions {
+export interface PipelineOptions extends WaysOut {
   readonly engine: PacketEngine;
   readonly identity: Identity;
   readonly random: Random;
@@ -89,12 +89,6 @@ export interface PipelineOptions {
   readonly listenPort: number;
   /** MTU of the tunnel. */
   readonly mtu: number;
-  /** False: only peers and the gateway's own address can be reached. */
-  readonly hasTun: boolean;
-  /** What is in place of a TUN; left out or null: nothing. */
-  readonly egress?: SocketEgress | null;
-  /** False: the host refuses IPv4 packets from the TUN that have its own address. */
-  readonly takesOwnSource?: boolean | undefined;
   /** Whether peers may reach the addresses at which clouds answer the gateway's host. */
   readonly allowsMetadata: boolean;
   /** The workers of the gateway; one where it is left out. */
@@ -111,6 +105,7 @@ export interface PipelineOptions {
 export class Pipeline {
   readonly #engine: PacketEngine;
   readonly #egress: SocketEgress | null;
+  readonly #hasOpenersBeyond: boolean;
   readonly #tunnel: Tunnel;
   readonly #sender: Sender;
   readonly #receiver: Receiver;
@@ -141,9 +136,10 @@ export class Pipeline {
     this.#engine = engine;
     const drop = (reason: number): void => this.drop(reason);
     const lost = (packet: StagedPacket, reason: number): void => refused.waited(packet, reason);
+    const began = ({ slot }: KnownPeer): void => this.#egress?.resume(slot);
     const refusalOf = (packet: StagedPacket): number => this.#waiting.refusalOf(packet);
     this.#tunnel = new Tunnel(
-      { engine, identity, random, timestampFloorMs, team, peers, drop, lost, refusalOf },
+      { engine, identity, random, timestampFloorMs, team, peers, drop, lost, refusalOf, began },
       {
         initiate: (peer, isRetry, now) => this.#sender.initiate(peer, isRetry, now),
         keepalive: (peer, now) => this.#sender.keepalive(peer, now),
@@ -169,9 +165,9 @@ export class Pipeline {
     this.#waiting = new WaitingPackets(this.#filter, filter);
     const asked = { sanity, filter, mtus, limits: this.#limits, overQuota: this.#overQuota };
     const egress = (this.#egress = options.egress ?? null);
-    const inward = new InwardJudge({ ...asked, hasTun, hasSockets: egress !== null });
-    egress?.serve(new PathAround({ inward, mtus, tunnel, limits: this.#limits }));
-    filter.hasOpenersBeyond = egress === null;
+    const inward = new InwardJudge({ ...asked, hasTun, hasSockets: leavesBySockets(options) });
+    egress?.serve(new PathAround({ ...options, ...asked, inward, tunnel, sender }));
+    filter.hasOpenersBeyond = this.#hasOpenersBeyond = hasOpenersBeyond(options);
     const outward = new OutwardJudge({ ...asked, allowedIps });
     this.#explainer = new Explainer({ inward, outward, tracker, tunnel, sender });
     const refusals = (this.#refusals = new RefusalTable({ random, peers }));
@@ -225,6 +221,16 @@ export class Pipeline {
     }
     this.#path.finish(batch, now);
     batch.count = 0;
+  }
+
+  /** Takes the batch `engine.packets`, which sockets have made: they open no flow of the host. */
+  bySockets(now: number, wallMs: number): void {
+    this.#tracker.judge.hasOpenersBeyond = false;
+    try {
+      this.outbound(now, wallMs);
+    } finally {
+      this.#tracker.judge.hasOpenersBeyond = this.#hasOpenersBeyond;
+    }
   }
 
   /** Takes what other workers have handed over. */
@@ -346,10 +352,7 @@ export class Pipeline {
     wallMs: number,
   ): EndedPart {
     this.#tracker.setTime(now, wallMs);
-    const overQuota = new Map(
-      this.#slotsOf(change).map(([slot, { isOverQuota }]) => [slot, isOverQuota]),
-    );
-    const trial = { rules: this.#tried(change), overQuota };
+    const trial = trialOf(change, this.#tunnel, this.#tracker);
     return this.#flowList.ended(trial, from, limit, now, wallMs);
   }
 
@@ -360,18 +363,8 @@ export class Pipeline {
     now: number,
     wallMs: number,
   ): Listed<SeenRefusal> {
-    return this.#refusalList.passed(this.#tried(change), from, now, wallMs);
-  }
-
-  #tried(change: TriedChange): FilterTrial {
-    return this.#tracker.tried({ ...change, peers: new Map(this.#slotsOf(change)) });
-  }
-
-  #slotsOf({ peers }: TriedChange): [slot: number, peer: TriedPeer][] {
-    return peers.flatMap((peer) => {
-      const known = this.#tunnel.known(peer.publicKey);
-      return known === undefined ? [] : [[known.slot, peer] as [number, TriedPeer]];
-    });
+    const rules = rulesUnder(change, this.#tunnel, this.#tracker);
+    return this.#refusalList.passed(rules, from, now, wallMs);
   }
 
   /** Begins to copy the packets of a device, as far as they come to this worker, to a ring. */
@@ -467,6 +460,12 @@ export class Pipeline {
   /** Sets the addresses of this host, beside those of the tunnel; what they forbid ends. */
   setHostAddresses(addresses: HostAddresses): void {
     this.#sanity.setHostAddresses(addresses);
+    this.#egress?.rulesChanged();
+  }
+
+  /** Sets the TCP ports of the gateway's own address at which this process listens. */
+  setDoors(ports: readonly number[]): void {
+    if (this.#egress !== null) this.#sanity.setDoors(ports);
     this.#egress?.rulesChanged();
   }
 

@@ -10,14 +10,16 @@ import { reasons } from '../reasons.ts';
 export interface TurnEngine {
   readonly datagrams: Batch;
   readonly packets: Batch;
-  /** What is in place of a TUN; null: nothing. */
+  /** What is in place of a TUN, or beside it; null: nothing. */
   readonly substitute: Pick<TunSubstitute, 'begin' | 'deadline'> | null;
   /** Waits at most so many ms; returns EVENT_ bits. */
   poll(timeoutMs: number): number;
   /** Fills `datagrams` from the sockets. */
   receive(): void;
-  /** Fills `packets` from the TUN, or from what is in its place. */
+  /** Fills `packets` from the TUN. */
   readTun(): void;
+  /** Fills `packets` from what is in place of a TUN, or beside it. */
+  readSockets(): void;
   /** Sends what is queued. */
   flush(): void;
 }
@@ -25,7 +27,7 @@ export interface TurnEngine {
 /** The part of the pipeline that a turn calls. */
 type TurnPipeline = Pick<
   Pipeline,
-  'nextTimeout' | 'inbound' | 'outbound' | 'handed' | 'expire' | 'drop'
+  'nextTimeout' | 'inbound' | 'outbound' | 'bySockets' | 'handed' | 'expire' | 'drop'
 >;
 
 /** Monotonic time and the time of day, both in ms. */
@@ -140,11 +142,16 @@ export class Turns {
       this.#hasMoved = engine.datagrams.count > 0;
       this.#pipeline.inbound(now, wallMs);
     }
-    const isDue = substitute !== null && substitute.deadline <= now;
-    if ((events & (EVENT_TUN | EVENT_SOCKETS)) !== 0 || isDue) {
+    if ((events & EVENT_TUN) !== 0) {
       engine.readTun();
       this.#hasMoved ||= engine.packets.count > 0;
       this.#pipeline.outbound(now, wallMs);
+    }
+    const isDue = substitute !== null && substitute.deadline <= now;
+    if ((events & EVENT_SOCKETS) !== 0 || isDue) {
+      engine.readSockets();
+      this.#hasMoved ||= engine.packets.count > 0;
+      this.#pipeline.bySockets(now, wallMs);
     }
     if ((events & EVENT_HANDED) !== 0) {
       this.#hasMoved = true;

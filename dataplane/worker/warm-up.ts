@@ -16,14 +16,18 @@ import {
   OFFSET,
 } from '../contract.ts';
 import { ConfigInForce } from '../diff.ts';
-import { SLOT_BYTES, SLOT_HEADROOM_BYTES } from '../constants.ts';
+import { MAX_PEERS, SLOT_BYTES, SLOT_HEADROOM_BYTES } from '../constants.ts';
 import type { Clock } from '../io/clock.ts';
-import { type Addon, EVENT_TUN, type NativeEngine } from '../native/index.ts';
+import { createBatches } from '../io/engine.ts';
+import { type Addon, EVENT_SOCKETS, EVENT_TUN, type NativeEngine } from '../native/index.ts';
 import type { Random } from '../noise/handshake.ts';
 import { derivePublicKey, makePrivateKey } from '../noise/keys.ts';
 import type { Primitives } from '../noise/primitives.ts';
+import type { SocketEgress } from '../sockets/egress.ts';
+import { openEgress } from './egress.ts';
 import { Pipeline } from './pipeline.ts';
 import { Turns } from './turns.ts';
+import { Caller, withEchoHosts } from './warm-up-sockets.ts';
 import { createEndpointTable, parseAddress } from '../wire/address.ts';
 import { echoReply, echoRequest, flagsOf, ip, tcp, udp } from '../wire/packets.ts';
 import { endpointLayout } from '../wireguard/tunnel.ts';
@@ -44,6 +48,11 @@ const TURNS_ALONE = 32;
 /** Room for flows: as little as holds them all, because memory takes time. */
 const FLOW_ROOM = 1_024;
 const MTU = 1_420;
+/** Where packets leave by sockets, a device opens a connection each time after so many rounds. */
+const ROUNDS_PER_CALL = 3;
+/** Sizes of the sockets: they hold all that is open at once. */
+const SOCKETS = 1_024;
+const POOL_BYTES = 8 * 1_048_576;
 
 const LAN = { v4: '198.18.0.2', v6: '2001:db8::2' };
 const DEVICE = { v4: '10.254.0.2', v6: 'fd00:254::2' };
@@ -61,10 +70,15 @@ export interface WarmUpOptions {
   readonly clock: Clock;
   /** Whether somebody waits for this thread. */
   readonly isAwaited: () => boolean;
+  /** Whether packets leave by sockets, in place of a TUN. */
+  readonly hasSockets: boolean;
 }
 
 /** One end: a packet path with its own engine. */
 class End {
+  /** In place of a TUN: the sockets of a gateway, the TCP of a device. */
+  readonly egress: SocketEgress | null;
+  readonly caller: Caller | null;
   readonly engine: NativeEngine;
   readonly pipeline: Pipeline;
   readonly port: number;
@@ -74,8 +88,24 @@ class End {
   readonly #socket: number;
   readonly #addon: Addon;
 
-  constructor(options: WarmUpOptions, tun: number, privateKey: Uint8Array, own: typeof LAN) {
-    const { addon, Engine, primitives, random } = options;
+  constructor(
+    options: WarmUpOptions,
+    tun: number,
+    privateKey: Uint8Array,
+    own: typeof LAN,
+    isGateway: boolean,
+  ) {
+    const { addon, Engine, primitives, random, hasSockets } = options;
+    const batches = createBatches();
+    const networks = {
+      ipv4: { network: bytesOf(own.v4), prefixBits: 24, address: bytesOf(own.v4) },
+      ipv6: { network: bytesOf(own.v6), prefixBits: 64, address: bytesOf(own.v6) },
+    };
+    const wanted = { capacity: SOCKETS, interfaceName: null };
+    const all = { ...networks, wanted, batches, random, devices: MAX_PEERS };
+    const sizes = { poolBytes: POOL_BYTES, connections: SOCKETS };
+    this.egress = hasSockets && isGateway ? openEgress(withEchoHosts(addon), all, sizes) : null;
+    this.caller = hasSockets && !isGateway ? new Caller(batches.packets, random) : null;
     this.#addon = addon;
     this.#clock = options.clock;
     this.#socket = addon.openUdp(false, 0);
@@ -84,7 +114,9 @@ class End {
     const endpoints = createEndpointTable(endpointLayout.total);
     this.engine = new Engine(addon, primitives, endpoints, endpointLayout.total, {
       ...sockets,
-      tun,
+      batches,
+      substitute: this.egress ?? this.caller,
+      tun: hasSockets ? -1 : tun,
       tunTakesUdp: true,
       mtu: MTU,
     });
@@ -95,8 +127,8 @@ class End {
       flows: FLOW_ROOM,
       random,
       timestampFloorMs: 0,
-      ipv4: { network: bytesOf(own.v4), prefixBits: 24, address: bytesOf(own.v4) },
-      ipv6: { network: bytesOf(own.v6), prefixBits: 64, address: bytesOf(own.v6) },
+      ...networks,
+      egress: this.egress,
       defaultAction: 'accept',
       allowsMetadata: false,
       listenPort: this.port,
@@ -151,19 +183,20 @@ class End {
     batch.count = burst;
     this.pipeline.outbound(this.#clock.now(), this.#clock.wall());
     // There is no TUN to read, but the code that would is compiled.
-    this.#turns.move(EVENT_TUN);
+    this.#turns.move(this.engine.substitute === null ? EVENT_TUN : EVENT_SOCKETS);
   }
 
   /** Takes what has come; false where nothing came. It does not wait: loopback delivers at once. */
   receive(): boolean {
     // A worker asks how long it may wait; it is asked here too, so that the code is compiled.
     this.#turns.wait(Math.min(this.#turns.freeMs, 0));
-    this.#turns.move(this.#turns.events);
+    this.#turns.move(this.#turns.events | (this.egress === null ? 0 : EVENT_SOCKETS));
     return this.#turns.hasMoved;
   }
 
   close(): void {
     this.engine.close();
+    this.egress?.close();
     this.#addon.closeFd(this.#socket);
   }
 }
@@ -181,9 +214,10 @@ function place(batch: Batch, i: number, packet: Uint8Array): void {
 
 /**
  * The gateway of a warm-up, as long as this thread lives. V8 throws code away when the last object
- * of a shape that the code assumes is gone, and a gateway has no peer, session or flow at first.
+ * of a shape that the code assumes is gone, and a gateway has no peer, session or flow at first;
+ * and with it the TCP of its device, which has the same machine as the gateway's sockets.
  */
-const kept = new Set<End>();
+const kept = new Set<End | Caller>();
 
 /** Packets of all kinds from one host to another, most of them allowed. */
 function packetsBetween(from: typeof LAN, to: typeof LAN): Uint8Array[] {
@@ -233,12 +267,20 @@ function odd(i: number, ends: Parameters<typeof udp>[0]): Uint8Array {
   }
 }
 
+/** The addresses of a connection that the device opens. */
+function endsOf(round: number): [from: Uint8Array, to: Uint8Array] {
+  const version = round % 2 === 0 ? 'v4' : 'v6';
+  return [bytesOf(DEVICE[version]), bytesOf(LAN[version])];
+}
+
 /** What a warm-up did. */
 export interface WarmedUp {
   /** How many rounds it made. */
   readonly rounds: number;
   /** In how many of them packets came through both ways. */
   readonly answered: number;
+  /** How many connections were answered to their ends, where packets leave by sockets. */
+  readonly calls: number;
 }
 
 /** Runs until everything is compiled, or time is over. */
@@ -248,8 +290,9 @@ export function warmUp(options: WarmUpOptions): WarmedUp {
     Buffer.from(derivePublicKey(key)).toString('base64'),
   ) as [string, string];
   const tun = openSync('/dev/null', 'w');
-  const gateway = new End(options, tun, keys[0], { v4: '10.254.0.1', v6: 'fd00:254::1' });
-  const device = new End(options, tun, keys[1], { v4: '198.18.0.250', v6: '2001:db8::250' });
+  const gateway = new End(options, tun, keys[0], { v4: '10.254.0.1', v6: 'fd00:254::1' }, true);
+  const lan = { v4: '198.18.0.250', v6: '2001:db8::250' };
+  const device = new End(options, tun, keys[1], lan, false);
   const up = packetsBetween(DEVICE, LAN);
   const down = packetsBetween(LAN, DEVICE);
   try {
@@ -265,6 +308,7 @@ export function warmUp(options: WarmUpOptions): WarmedUp {
       gateway.pipeline.samplePart();
       for (let round = 0; round < ROUNDS_PER_SESSION; round++, rounds++) {
         const burst = BURSTS[rounds % BURSTS.length]!;
+        if (rounds % ROUNDS_PER_CALL === 0) device.caller?.call(...endsOf(rounds));
         device.send(up, rounds, burst);
         const hasPassed = gateway.receive();
         gateway.send(down, rounds, burst);
@@ -272,7 +316,9 @@ export function warmUp(options: WarmUpOptions): WarmedUp {
       }
     }
     kept.add(gateway);
-    return { rounds, answered };
+    if (device.caller !== null) kept.add(device.caller);
+    if (device.caller !== null) kept.add(device.caller);
+    return { rounds, answered, calls: device.caller?.answered ?? 0 };
   } finally {
     gateway.close();
     device.close();

@@ -12,6 +12,7 @@ import {
 import { type Activity, noteWait, noteWork } from './activity.ts';
 import { type Answer, answer, type QuestionCommand } from './answers.ts';
 import {
+  type DoorConnection,
   ERROR_TUN_READ,
   ERROR_UDP_RECEIVE,
   type HostAddresses,
@@ -33,6 +34,7 @@ import type { Identity } from '../noise/handshake.ts';
 import type { Primitives } from '../noise/primitives.ts';
 import type { CaptureOrder } from '../path/capture.ts';
 import type { SocketEgress } from '../sockets/egress.ts';
+import { Arriving } from './arriving.ts';
 import { openEgress, openTwinEgress } from './egress.ts';
 import { Pipeline } from './pipeline.ts';
 import { type TurnEngine, Turns } from './turns.ts';
@@ -58,7 +60,7 @@ export interface WorkerOptions {
   readonly udp6: number;
   readonly wake: number;
   readonly tun: number;
-  /** By which sockets packets of devices leave for networks beyond the tunnel; null: by none. */
+  /** The sockets of this process that take packets of devices; null: there are none. */
   readonly hostSockets: SocketsWanted | null;
   readonly tunTakesUdp: boolean;
   /** Whether the host takes IPv4 packets from the TUN that have its own address. */
@@ -86,6 +88,9 @@ export type Command =
     }
   | { readonly type: 'endCapture'; readonly number: number }
   | { readonly type: 'hostAddresses'; readonly addresses: HostAddresses }
+  | { readonly type: 'doors'; readonly ports: readonly number[] }
+  /** As many connections that have arrived were taken. */
+  | { readonly type: 'taken'; readonly count: number }
   | { readonly type: 'release'; readonly heardElsewhere: ReadonlyMap<string, number> }
   /** Everything in force was sent: from now on the worker takes packets. */
   | { readonly type: 'begin' }
@@ -101,6 +106,7 @@ export type Report =
   | { readonly type: 'capturing'; readonly id: number }
   | { readonly type: 'error'; readonly message: string }
   | { readonly type: 'tunGone' }
+  | { readonly type: 'arrived'; readonly connection: DoorConnection }
   /** Peers came or moved, and the next sample has them. */
   | { readonly type: 'arrivals' };
 
@@ -149,6 +155,7 @@ class Loop {
   readonly #port: MessagePort;
   readonly #engine: WorkerEngine;
   readonly #egress: SocketEgress | null;
+  readonly #arriving = new Arriving((connection) => this.#report({ type: 'arrived', connection }));
   readonly #pipeline: Pipeline;
   readonly #turns: Turns;
   readonly #activity: Activity;
@@ -178,6 +185,8 @@ class Loop {
       mtu: options.mtu,
       hasTun: options.tun >= 0,
       egress,
+      isForDoors: options.hostSockets?.isForDoors ?? false,
+      arriving: this.#arriving,
       takesOwnSource: options.tunTakesOwnSource,
       flowLog: options.flowLog,
     });
@@ -297,6 +306,10 @@ class Loop {
         return this.#pipeline.endCapture(command.number);
       case 'hostAddresses':
         return this.#pipeline.setHostAddresses(command.addresses);
+      case 'doors':
+        return this.#pipeline.setDoors(command.ports);
+      case 'taken':
+        return this.#arriving.taken(command.count);
       case 'release':
         return this.#pipeline.release(command.heardElsewhere, clock.now(), clock.wall());
       case 'begin':
@@ -378,7 +391,7 @@ async function openEngine(options: WorkerOptions, chosen: Primitives | null): Pr
  * Compiles the packet path; where that fails, V8 does it as packets come. Returns the primitives
  * that it chose, because comparing them takes 20 ms; null where it chose none.
  */
-function warmUpHere(): Primitives | null {
+function warmUpHere(hasSockets: boolean): Primitives | null {
   if (addon === null) return null;
   let primitives: Primitives | null = null;
   try {
@@ -390,20 +403,29 @@ function warmUpHere(): Primitives | null {
       random: systemRandom,
       clock,
       isAwaited: () => takeOptions() !== null,
+      hasSockets,
     });
   } catch {
     // For example where loopback is down. A difference of the primitives is found again, and stops
     // the start, when the worker has its options.
   }
-  // Most of what the warm-up made is garbage now.
-  globalThis.gc?.();
+  // Most of what the warm-up made is garbage now. Only this collection makes the young generation
+  // small again.
+  globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' });
   addon.releaseMemory();
   return primitives;
+}
+
+/** Whether packets leave by sockets; those of listeners alone need no warm-up. */
+function hasSockets({ hostSockets }: Pick<WorkerOptions, 'hostSockets'>): boolean {
+  return hostSockets !== null && hostSockets.isForDoors !== true;
 }
 
 /** `chosen`: the primitives of the warm-up, where it ran. */
 async function main(options: WorkerOptions, chosen: Primitives | null): Promise<void> {
   const { port } = options;
+  // Whether there is a TUN may show only when the gateway opens it.
+  if (chosen !== null && hasSockets(options) && !start!.hasSockets) warmUpHere(true);
   try {
     const opened = await openEngine(options, chosen);
     const { engine, listenPort } = opened;
@@ -422,7 +444,11 @@ async function main(options: WorkerOptions, chosen: Primitives | null): Promise<
 export interface WorkerStart {
   /** Whether it compiles the packet path before it takes its options. */
   readonly warmsUp: boolean;
+  /** Whether packets leave by sockets, where that is known already. */
+  readonly hasSockets: boolean;
 }
+
+const start = workerData as WorkerStart | null;
 
 let options: WorkerOptions | null = null;
 
@@ -433,7 +459,7 @@ function takeOptions(): WorkerOptions | null {
   return options;
 }
 
-const chosen = (workerData as WorkerStart | null)?.warmsUp === true ? warmUpHere() : null;
+const chosen = start?.warmsUp === true ? warmUpHere(start.hasSockets) : null;
 const early = takeOptions();
 if (early === null)
   parentPort?.once('message', (message: WorkerOptions) => void main(message, chosen));

@@ -138,7 +138,11 @@ async function* pieces(
 ): AsyncGenerator<string> {
   let before = '{"data":[';
   for (let after: Position | null = null; ;) {
-    const selection: Selection = { ...selected, limit: RECORDS_AT_ONCE, ...(after && { after }) };
+    const selection: Selection & Selected = {
+      ...selected,
+      limit: RECORDS_AT_ONCE,
+      ...(after && { after }),
+    };
     const page = await turns.take(() => readPage(listed, selection));
     if (page.last !== null) {
       yield before + page.text;
@@ -158,7 +162,7 @@ interface Page {
   readonly last: Position | null;
 }
 
-async function readPage(listed: Listed, selection: Selection): Promise<Page> {
+async function readPage(listed: Listed, selection: Selection & Selected): Promise<Page> {
   const records = await listed.list(selection);
   const last = records.at(-1);
   return {

@@ -12,6 +12,7 @@ import { readToken, tokenCheck } from '../auth/bearer-token.ts';
 import { EXPOSITION_TYPE } from '../observe/metrics/exposition.ts';
 import type { Metrics } from '../observe/metrics/index.ts';
 import type { Services } from '../services.ts';
+import { cameByDoor } from '../kit/http/door.ts';
 import { ApiError } from '../kit/http/errors.ts';
 
 /** The most scrapes at once, because each takes CPU while it is read. */
@@ -104,7 +105,7 @@ export function isOpenScrape(path: string, request: IncomingMessage, config: Con
 function isLocal({ socket, headers }: IncomingMessage, { metricsAccess }: Config): boolean {
   if (metricsAccess !== 'loopback') return false;
   const { remoteAddress = '' } = socket;
-  if (!LOOPBACK.test(remoteAddress)) return false;
+  if (!LOOPBACK.test(remoteAddress) || cameByDoor(socket)) return false;
   if (Object.keys(headers).some((name) => FORWARDED.test(name))) return false;
   const host: unknown = headers['host'];
   return typeof host === 'string' && OWN_NAME.test(host);

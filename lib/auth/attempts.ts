@@ -13,11 +13,12 @@ import {
   isToCome,
   noteAction,
   notOver,
+  readAttemptCounts,
   type Transaction,
   UniqueConstraintError,
   writeTransaction,
 } from '../../models/index.ts';
-import { addressScope } from '../kit/http/client-address.ts';
+import { TunnelAddresses, type TunnelSettings } from '../kit/http/tunnel-addresses.ts';
 import type { Caller } from '../kit/process/caller.ts';
 import type { Shared } from '../kit/process/shared.ts';
 
@@ -50,8 +51,8 @@ export function accountOf(email: string): Counted {
 }
 
 /** The count of an address, as the origin of a caller has it. */
-export function fromAddress(address: string | undefined): Counted {
-  return { kind: 'address', subject: addressScope(address ?? '') };
+export function fromAddress(config: TunnelSettings, address: string | undefined): Counted {
+  return { kind: 'address', subject: new TunnelAddresses(config).scopeOf(address ?? '') };
 }
 
 /** Whether an attempt may continue, or which count refused it. */
@@ -157,18 +158,21 @@ export function countedOf({ id, email }: { id: string; email: string }): Counted
 
 /** Until when users must wait, by their ids; without users who need not wait. */
 export async function readWaits(
-  { models }: Database,
+  database: Database,
   users: readonly { id: string; email: string }[],
   now: Date = new Date(),
 ): Promise<ReadonlyMap<string, Date>> {
   const owners = new Map(
     users.flatMap((user) => countedOf(user).map((one) => [hashOf(one), user.id])),
   );
-  const rows = await models.SignInAttempt.findAll({
-    where: { sha256: [...owners.keys()], count: FULL_COUNTS, ...notOver(WAITS_MAX, now) },
-    order: [['expires_at', 'ASC']],
+  const counts = await readAttemptCounts(database, [...owners.keys()]);
+  const waits = counts.filter(({ kind, count, expires_at: end }) => {
+    const longestMs = kind === 'code' ? WAITS_MAX.codeMs : WAITS_MAX.otherMs;
+    return FULL_COUNTS.includes(count) && isToCome(end, longestMs, now);
   });
-  return new Map(rows.map(({ sha256, expires_at }) => [owners.get(sha256) ?? '', expires_at]));
+  // The latest one of a user is in the place of the others.
+  const inOrder = waits.toSorted((a, b) => Number(a.expires_at) - Number(b.expires_at));
+  return new Map(inOrder.map(({ sha256, expires_at }) => [owners.get(sha256) ?? '', expires_at]));
 }
 
 async function take(

@@ -3,7 +3,7 @@
 // are those of the live sessions; each sign-in at this process adds one, up to KNOWN_MAX.
 
 import type { Database } from '../../models/index.ts';
-import { addressScope } from '../kit/http/client-address.ts';
+import { TunnelAddresses, type TunnelSettings } from '../kit/http/tunnel-addresses.ts';
 
 /** The most scopes that are remembered; then the one is forgotten that was unused for longest. */
 export const KNOWN_MAX = 10_000;
@@ -14,23 +14,28 @@ const knownOf = new WeakMap<Database, Promise<KnownAddresses>>();
 export class KnownAddresses {
   /** In the order of their last use. */
   readonly #scopes = new Set<string>();
+  readonly #tunnel: TunnelAddresses;
+
+  constructor(config: TunnelSettings) {
+    this.#tunnel = new TunnelAddresses(config);
+  }
 
   /** The addresses of a database, read from its sessions once; a failure is not remembered. */
-  static of(database: Database): Promise<KnownAddresses> {
+  static of(database: Database, config: TunnelSettings): Promise<KnownAddresses> {
     const present = knownOf.get(database);
     if (present !== undefined) return present;
-    const reading = readKnown(database);
+    const reading = readKnown(database, config);
     knownOf.set(database, reading);
     reading.catch(() => knownOf.delete(database));
     return reading;
   }
 
   has(address: string): boolean {
-    return this.#scopes.has(addressScope(address));
+    return this.#scopes.has(this.#tunnel.scopeOf(address));
   }
 
   add(address: string): void {
-    const scope = addressScope(address);
+    const scope = this.#tunnel.scopeOf(address);
     this.#scopes.delete(scope);
     this.#scopes.add(scope);
     const [oldest] = this.#scopes;
@@ -38,8 +43,8 @@ export class KnownAddresses {
   }
 }
 
-async function readKnown({ models }: Database): Promise<KnownAddresses> {
-  const known = new KnownAddresses();
+async function readKnown({ models }: Database, config: TunnelSettings): Promise<KnownAddresses> {
+  const known = new KnownAddresses(config);
   const sessions = await models.Session.findAll({
     attributes: ['address'],
     where: { state: 'open' },

@@ -36,9 +36,9 @@ export async function checkPassword(
   email: string,
   password: string,
 ): Promise<CheckedPassword | 'refused' | 'disabled' | Wait> {
-  const { database, counters, passwordCost = DEFAULT_COST } = services;
+  const { config, database, counters, passwordCost = DEFAULT_COST } = services;
   const { address = '' } = caller.origin;
-  const counted = [accountOf(email), fromAddress(address)];
+  const counted = [accountOf(email), fromAddress(config, address)];
   const taken = await takeAttempt(database, counted);
   const { refusedBy, waitsUntil } = taken;
   // This answer depends on the address alone, so it reveals no account; it must cost little.
@@ -46,10 +46,11 @@ export async function checkPassword(
     counters.add('sign_ins', 'too_many_from_address');
     return { waitsUntil };
   }
-  const known = await KnownAddresses.of(database);
+  const known = await KnownAddresses.of(database, config);
   const user = await findUser(database, email);
   const hash = user?.password_hash ?? standInHash(passwordCost);
-  const isSame = await verifyPassword(password, hash, askerAt(address, known.has(address)));
+  const asker = askerAt(config, address, known.has(address));
+  const isSame = await verifyPassword(password, hash, asker);
   const isTheirs = user !== null && user.password_hash !== null && isSame && refusedBy === null;
   const isGood = isTheirs && maySignIn(user, LOCAL_METHOD);
   await writeTransaction(database, async (transaction) => {

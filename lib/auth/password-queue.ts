@@ -5,13 +5,13 @@
 // that has fewer of them takes one from the network that has most.
 
 import { ApiError } from '../kit/http/errors.ts';
-import { addressScope, networkScope } from '../kit/http/client-address.ts';
+import { TunnelAddresses, type TunnelSettings } from '../kit/http/tunnel-addresses.ts';
 
 /** From where a password comes. */
 export interface Asker {
-  /** An IPv6 /64, an IPv4 address. */
+  /** An IPv6 /64, an IPv4 address, a device. */
   readonly scope: string;
-  /** An IPv6 /48, an IPv4 /24: what one customer may have. */
+  /** An IPv6 /48, an IPv4 /24, a device: what one customer may have. */
   readonly network: string;
   /** Whether somebody signed in from there before. */
   readonly isKnown: boolean;
@@ -33,8 +33,9 @@ interface Waiting {
 }
 
 /** The asker of an address. */
-export function askerAt(address: string, isKnown: boolean): Asker {
-  return { scope: addressScope(address), network: networkScope(address), isKnown };
+export function askerAt(config: TunnelSettings, address: string, isKnown: boolean): Asker {
+  const tunnel = new TunnelAddresses(config);
+  return { scope: tunnel.scopeOf(address), network: tunnel.networkOf(address), isKnown };
 }
 
 /** Gives turns to those who wait. */

@@ -46,6 +46,13 @@ const STATES = new Map<string, SessionState>([
 ]);
 const USER_AGENT_CHARACTERS_MAX = 255;
 
+/** Who looks at a stream. */
+export interface Viewer {
+  readonly sessionId: string;
+  readonly userId: string;
+  readonly isAdministrator: boolean;
+}
+
 /** A session with its user. */
 export type LiveSession = Session & { user: User };
 

@@ -5,7 +5,6 @@
 // allows. pace.ts limits all other clients. docs/api.md#rate-limits.
 
 import type { IncomingMessage } from 'node:http';
-import { addressScope } from '../kit/http/client-address.ts';
 import { ApiError } from '../kit/http/errors.ts';
 import { type Gatekeeper, type Refusal, refusals } from '../kit/http/gate.ts';
 import { isLocal } from '../kit/http/local-socket.ts';
@@ -45,6 +44,8 @@ export interface StrangerOptions {
   readonly perSecond: number;
   readonly nowMs?: (() => number) | undefined;
   readonly known: KnownGood;
+  /** What counts as one address. */
+  readonly scopeOf: (address: string) => string;
   /** The name of the cookie that a session has. */
   readonly cookie: string;
   readonly metricsToken: string | null;
@@ -74,6 +75,10 @@ export class Strangers implements Gatekeeper {
 
   get isOn(): boolean {
     return this.#buckets !== null;
+  }
+
+  get scopeOf(): (address: string) => string {
+    return this.#options.scopeOf;
   }
 
   /** Whether a request was admitted already. */
@@ -128,7 +133,7 @@ export class Strangers implements Gatekeeper {
     for (const { sha256 } of this.#shownBy(request, readToken(request)))
       this.#options.known.forget(sha256);
     this.#standings.set(request, 'stranger');
-    if (!this.#buckets.take(addressScope(address)))
+    if (!this.#buckets.take(this.scopeOf(address)))
       throw new ApiError('too_many_requests', { reason: refusals.stranger.reason });
   }
 

@@ -2,7 +2,7 @@
 // searched for the hash, so the time of a search reveals nothing about a token. 256 random bits
 // need no bcrypt. docs/api.md#authentication.
 
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHash, timingSafeEqual } from 'node:crypto';
 import {
   type ApiToken,
   claimBootstrapToken,
@@ -20,13 +20,13 @@ import { ApiError } from '../kit/http/errors.ts';
 import type { Errors } from '../kit/validation/validate.ts';
 import { atMostCharacters, type FieldError, messages } from '../kit/validation/messages.ts';
 import { noUser } from '../kit/process/absent.ts';
+import { newApiToken } from '../kit/process/api-token.ts';
 import type { Caller } from '../kit/process/caller.ts';
 import { refuseErrors, type RunsWrites, type Work } from '../kit/records/writes.ts';
 import { findByEmail } from './named-user.ts';
 import { DEFAULT_SCOPES, type Scope, scopesIn, scopeText } from '../kit/operations/scopes.ts';
 
 const TOKEN = /^pst_[A-Za-z0-9_-]{43}$/;
-const TOKEN_BYTES = 32;
 /** How many days a token lives by default. */
 export const DEFAULT_DAYS = 90;
 /** The most days that a token lives. */
@@ -137,7 +137,7 @@ function newToken(
   { name, days = DEFAULT_DAYS, scopes = DEFAULT_SCOPES }: TokenWish,
   now: Date = new Date(),
 ): Omit<CreatedToken, 'id'> {
-  const token = `pst_${randomBytes(TOKEN_BYTES).toString('base64url')}`;
+  const token = newApiToken();
   return {
     token,
     name: name.trim(),

@@ -11,8 +11,8 @@ import { spendCode } from './second-factors.ts';
 export type SpendsCode = (userId: string, transaction: Transaction) => Promise<boolean>;
 
 /** How the codes that a user types are counted. */
-export function codesOf({ userId, origin }: Caller): Counted[] {
-  return [{ kind: 'code', subject: userId ?? '' }, fromAddress(origin.address)];
+export function codesOf({ config }: Pick<Shared, 'config'>, { userId, origin }: Caller): Counted[] {
+  return [{ kind: 'code', subject: userId ?? '' }, fromAddress(config, origin.address)];
 }
 
 /** Spends a code; a good one takes back what was counted. */
@@ -29,13 +29,13 @@ export function spends(database: Database, counted: readonly Counted[], code: st
  * wrong, or came after too many wrong ones (`isLocked`); `count` counts that.
  */
 export async function tryCode<T>(
-  services: Pick<Shared, 'database' | 'log'>,
+  services: Pick<Shared, 'config' | 'database' | 'log'>,
   caller: Caller,
   { code, count }: { readonly code: string; readonly count: (isLocked: boolean) => void },
   act: (spend: SpendsCode) => Promise<T | null>,
 ): Promise<T | null> {
   const { database } = services;
-  const counted = codesOf(caller);
+  const counted = codesOf(services, caller);
   const taken = await takeAttempt(database, counted);
   const done = taken.refusedBy === null ? await act(spends(database, counted, code)) : null;
   if (done !== null) return done;

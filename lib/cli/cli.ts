@@ -1,15 +1,22 @@
 // Reads the command line: `postern <noun> <verb> [options]`. It turns arguments into a command, an
-// error or help. The commands are in grammar.ts.
+// error or help. The commands are in grammar.ts. What only some arguments need is loaded for these.
 
 import { parseArgs } from 'node:util';
-import { type CommandName, commands, type Entry } from './grammar.ts';
-import { type OptionName, optionTypes } from './options.ts';
-import { didYouMean, helpText, nounText, usageOf } from './help.ts';
-import { meantCommand, meantOption } from './meant-command.ts';
+import { type CommandName, commandOf, commands, type Entry } from './grammar.ts';
+import {
+  asksForDevice,
+  listOf,
+  nameOfNeeded,
+  nameOfOperand,
+  type OptionName,
+  operandsOf,
+  optionTypes,
+  placeOfWords,
+  TIME_OPTIONS,
+  usageOf,
+  wordsOf,
+} from './options.ts';
 import type { Command, Options } from './run.ts';
-import { readTime } from '../kit/validation/texts.ts';
-import { commandLine } from '../kit/process/command-line.ts';
-import { messageOf } from '../kit/process/message.ts';
 
 /** The meaning of the arguments: a command, a question for help or the version, or an error. */
 export type Parsed =
@@ -18,12 +25,8 @@ export type Parsed =
   | { readonly isVersion: true }
   | { readonly error: string };
 
-function seeHelp(): string {
-  return `see: ${commandLine('help')}`;
-}
-
 /** Parses the arguments behind the program's name. */
-export function parseCommandLine(argv: readonly string[]): Parsed {
+export async function parseCommandLine(argv: readonly string[]): Promise<Parsed> {
   let values: Values;
   let words: string[];
   try {
@@ -31,40 +34,36 @@ export function parseCommandLine(argv: readonly string[]): Parsed {
     values = parsed.values;
     words = parsed.positionals;
   } catch (error) {
-    // What Node adds, on arguments that begin with a hyphen, helps nobody here.
-    const [message = ''] = messageOf(error).split('. ');
-    return { error: `${message.replace(/\.$/, '')}${meantFor(message)}; ${seeHelp()}` };
+    const { unreadable } = await import('./unknown.ts');
+    return { error: unreadable(argv, error) };
   }
-  if (values.version === true || words.join(' ') === 'version') return { isVersion: true };
+  if (values.version === true) return { isVersion: true };
   if (values.help === true || words[0] === 'help')
-    return { help: helpText(commands, words[0] === 'help' ? words.slice(1) : words) };
-  const found = findCommand(words.length === 0 ? ['serve'] : words);
-  if (found === null) return { error: nounText(commands, words) ?? unknownCommand(words) };
-  return validated(found.name, found.rest, values);
+    return { help: await helpOn(words[0] === 'help' ? words.slice(1) : words) };
+  const found = commandOf(words.length === 0 ? ['serve'] : words);
+  if (found === null) {
+    const { unknownCommand } = await import('./unknown.ts');
+    return { error: unknownCommand(words) };
+  }
+  const parsed = await validated(found.name, found.rest, values);
+  return found.name === 'version' && 'command' in parsed ? { isVersion: true } : parsed;
 }
 
-function unknownCommand(words: readonly string[]): string {
-  const meant = meantCommand(words, Object.keys(commands));
-  return `there is no command "${words.join(' ')}"${didYouMean(meant)}; ${seeHelp()}`;
+/** Whether a command needs no settings and no database. */
+export function isAlone(name: CommandName): boolean {
+  const entry: Entry = commands[name];
+  return entry.isAlone === true;
 }
 
-/** The option that was meant by the unknown one of which Node complains. */
-function meantFor(message: string): string {
-  const [, typed] = /^Unknown option '--([^']+)'/.exec(message) ?? [];
-  const meant = typed === undefined ? null : meantOption(typed, Object.keys(optionTypes));
-  return didYouMean(meant === null ? null : `--${meant}`);
+async function helpOn(words: readonly string[]): Promise<string> {
+  const { helpText, nounText } = await import('./help.ts');
+  const hasNoVerb = words.length < 2 || nounText(commands, words) === null;
+  if (hasNoVerb || commandOf(words) !== null) return helpText(commands, words);
+  const { unknownVerb } = await import('./unknown.ts');
+  return `${unknownVerb(words)}\n`;
 }
 
 type Values = ReturnType<typeof parseArgs<{ options: typeof optionTypes }>>['values'];
-
-function findCommand(words: readonly string[]): { name: CommandName; rest: string[] } | null {
-  for (const length of [2, 1]) {
-    const name = words.slice(0, length).join(' ');
-    if (words.length >= length && Object.hasOwn(commands, name))
-      return { name: name as CommandName, rest: words.slice(length) };
-  }
-  return null;
-}
 
 /** Options whose values reach the command as they were given, under their own names. */
 const TEXTS = [
@@ -95,6 +94,9 @@ const TEXTS = [
   'step',
   'expect',
   'file',
+  'owner',
+  'stale',
+  'sort',
 ] as const satisfies readonly OptionName[];
 
 function textsOf(values: Values): Pick<Options, (typeof TEXTS)[number] | 'portType' | 'portRange'> {
@@ -108,27 +110,108 @@ function textsOf(values: Values): Pick<Options, (typeof TEXTS)[number] | 'portTy
   };
 }
 
-function validated(name: CommandName, rest: readonly string[], values: Values): Parsed {
+/** Takes options that are other spellings as those that are meant, and a bare word as an option. */
+async function validated(
+  name: CommandName,
+  rest: readonly string[],
+  typed: Values,
+): Promise<Parsed> {
+  const entry: Entry = commands[name];
+  const usage = `usage: ${usageOf(name, entry)}`;
+  const values: Values = { ...typed };
+  for (const [spelling, meant, only] of entry.spellings ?? []) {
+    const value = values[spelling];
+    if (value === undefined || only?.includes(String(value)) === false) continue;
+    if (values[meant] !== undefined)
+      return { error: `--${spelling} and --${meant} exclude each other; ${usage}` };
+    Object.assign(values, { [meant]: value });
+    delete values[spelling];
+  }
+  const read = withWords(entry, rest, values);
+  return 'error' in read
+    ? { error: `${read.error}; ${usage}` }
+    : validatedWords(name, read.rest, read.values);
+}
+
+/** What is typed behind the words of a command: operands and options. */
+interface Typed {
+  readonly rest: readonly string[];
+  readonly values: Values;
+}
+
+/** Takes bare words as the needed options that they stand for, and an owner's name as a device. */
+function withWords(
+  entry: Entry,
+  typed: readonly string[],
+  given: Values,
+): Typed | { readonly error: string } {
+  const read = asksForDevice(entry) ? withDevice(typed, given) : { rest: typed, values: given };
+  if ('error' in read) return read;
+  const { rest: bare, values } = read;
+  const words = wordsOf(entry);
+  const open = words.filter((option) => values[option] === undefined);
+  const [, most] = operandsOf(entry);
+  const from = placeOfWords(entry);
+  const count = Math.max(0, Math.min(open.length, bare.length - from));
+  const taken = open.slice(0, count).map((option, i) => [option, bare[from + i]] as const);
+  const rest = bare.toSpliced(from, count);
+  const [only, ...others] = words;
+  if (rest.length > most && only !== undefined && others.length + open.length === 0)
+    return { error: `"${rest[most]}" and --${only} exclude each other` };
+  return { rest, values: { ...values, ...Object.fromEntries(taken) } };
+}
+
+/** An address, an id, the end of an id, or an owner with a name. */
+const MORE_THAN_A_NAME = /[/:]|^[\d.]+$|^[\da-f]{8}(-|$)/i;
+
+/** A device that is named by the e-mail of its owner and its name, or by its name alone. */
+function withDevice(
+  rest: readonly string[],
+  { email, name, ...others }: Values,
+): Typed | { readonly error: string } {
+  if (name === undefined)
+    return { rest, values: { ...others, ...(email === undefined ? {} : { email }) } };
+  if (email === '') return { error: '--email is empty; give an e-mail address' };
+  // An owner may give a device the address of another one as its name.
+  if (email === undefined && MORE_THAN_A_NAME.test(String(name)))
+    return { error: `--name ${String(name)} may be another device; give its owner with --email` };
+  return { rest: [email === undefined ? name : `${email}/${name}`, ...rest], values: others };
+}
+
+async function validatedWords(
+  name: CommandName,
+  rest: readonly string[],
+  values: Values,
+): Promise<Parsed> {
   const entry: Entry = commands[name];
   const usage = `usage: ${usageOf(name, entry)}`;
   const alien = Object.keys(values).find((option) => !entry.takes.includes(option as OptionName));
-  if (alien !== undefined) return { error: `--${alien} is not an option of ${name}; ${usage}` };
+  if (alien !== undefined) {
+    const { nearOption } = await import('./unknown.ts');
+    const meant = nearOption(alien, entry.takes);
+    return { error: `--${alien} is not an option of ${name}${meant}; ${usage}` };
+  }
   for (const option of entry.needs ?? [])
     if (values[option] === undefined || values[option] === '')
-      return { error: `--${option} is missing; ${usage}` };
-  const empty = emptyError(values);
-  if (empty !== null) return { error: `${empty}; ${usage}` };
-  const [least, most] = entry.operands ?? (entry.operand === true ? [1, 1] : [0, 0]);
+      return { error: `${await missing(nameOfNeeded(entry, option))}; ${usage}` };
+  const emptyOption = emptyError(values);
+  if (emptyOption !== null) return { error: `${emptyOption}; ${usage}` };
+  const [least, most] = operandsOf(entry);
   // A script hands on a variable that holds nothing as an empty operand.
-  const missing = [...rest, ''].indexOf('');
-  if (missing < least) return { error: `${entry.usage.split(' ')[missing]} is missing; ${usage}` };
+  const empty = [...rest, ''].indexOf('');
+  if (empty < least) return { error: `${await missing(nameOfOperand(entry, empty))}; ${usage}` };
+  const { choices } = entry;
+  if (choices?.includes(rest[0] ?? '') === false)
+    return { error: `"${rest[0]}" is not known here; give ${listOf(choices)}; ${usage}` };
   const both = EXCLUDING.find((names) => names.every((option) => isGiven(values[option])));
   if (both !== undefined)
     return { error: `--${both.join(' and --')} exclude each other; ${usage}` };
   if (rest.length > most) return { error: `"${rest[most]}" is too much; ${usage}` };
   const numbers = numbersOf(values, entry);
   if ('error' in numbers) return numbers;
-  const times = timesOf(values);
+  const times = TIME_OPTIONS.some((option) => values[option] !== undefined)
+    ? (await import('./typed-times.ts')).timesOf(values)
+    : {};
   if ('error' in times) return times;
   const options: Options = {
     ...textsOf(values),
@@ -142,6 +225,7 @@ function validated(name: CommandName, rest: readonly string[], values: Values): 
     replace: values.replace === true,
     dryRun: values['dry-run'] === true,
     online: values.online === true,
+    outdated: values.outdated === true,
     createUser: values['create-user'] === true,
     everyone: values.everyone === true,
     payload: values.payload === true,
@@ -151,12 +235,20 @@ function validated(name: CommandName, rest: readonly string[], values: Values): 
     staged: values.staged === true,
     enforced: values.enforced === true,
     follow: values.follow === true,
+    watch: values.watch === true,
     ended: values.ended === true,
     csv: values.csv === true,
     mail: values.mail === true,
     ...(values.yes === true ? { yes: true } : {}),
   };
   return { command: { words: name, operand: rest[0] ?? null, operands: rest, options } };
+}
+
+/** That a word of usage is missing, and what a device may be called. */
+async function missing(word: string): Promise<string> {
+  if (word !== 'DEVICE') return `${word} is missing`;
+  const { deviceIs } = await import('../kit/process/absent.ts');
+  return `${word} is missing; ${deviceIs()}`;
 }
 
 /**
@@ -184,7 +276,13 @@ const EXCLUDING = [
   ['follow', 'limit'],
   ['json', 'csv'],
   ['email', 'group'],
+  ['email', 'owner'],
+  ['online', 'stale'],
+  ['online', 'outdated'],
+  ['stale', 'outdated'],
+  ['follow', 'watch'],
   ['staged', 'enforced'],
+  ['since', 'from'],
 ] as const satisfies readonly (readonly [OptionName, OptionName])[];
 
 function isGiven(value: string | boolean | undefined): boolean {
@@ -211,53 +309,4 @@ function numbersOf(
     numbers[name] = value;
   }
   return numbers;
-}
-
-/** The options that take a time, and what they are called where they were read. */
-const TIME_OPTIONS = [
-  ['since', 'since'],
-  ['from', 'from'],
-  ['to', 'to'],
-] as const;
-
-/** Options of times that also take `none`. */
-const END_OPTIONS = [
-  ['starts-at', 'startsAt'],
-  ['ends-at', 'endsAt'],
-] as const;
-
-type TimeOption = (typeof TIME_OPTIONS)[number][1];
-type EndOption = (typeof END_OPTIONS)[number][1];
-
-/** The times of options that name one, or what is wrong with one. */
-function timesOf(values: Values): Pick<Options, TimeOption | EndOption | 'at'> | { error: string } {
-  const times: { [Name in TimeOption]?: Date } & { [Name in EndOption | 'at']?: Date | null } = {};
-  for (const [option, name] of TIME_OPTIONS) {
-    const text = values[option];
-    const time = text === undefined ? undefined : parseTime(text);
-    if (time === null) return { error: noTime(option, text) };
-    if (time !== undefined) times[name] = time;
-  }
-  for (const [option, name] of END_OPTIONS) {
-    const text = values[option];
-    if (text === undefined) continue;
-    const time = text === 'none' ? null : parseTime(text);
-    if (time === null && text !== 'none') return { error: `${noTime(option, text)}; or none` };
-    times[name] = time;
-  }
-  if (values.at === undefined) return times;
-  times.at = values.at === 'never' ? null : parseTime(values.at);
-  if (times.at === null && values.at !== 'never')
-    return { error: `${noTime('at', values.at)}; or never` };
-  return times;
-}
-
-function noTime(option: string, text: string | undefined): string {
-  return `--${option} takes a time such as 2026-11-21T08:00:00Z, not "${text}"`;
-}
-
-/** Reads a date or a time of ISO 8601, UTC where no zone is named; null when it is none. */
-function parseTime(text: string): Date | null {
-  if (/^\d{4}-\d\d-\d\d$/.test(text)) return readTime(`${text}T00:00Z`);
-  return readTime(/(Z|[+-]\d\d:\d\d)$/.test(text) ? text : `${text}Z`);
 }

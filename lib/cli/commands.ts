@@ -10,7 +10,7 @@ import { commandLine } from '../kit/process/command-line.ts';
 import { UsageError } from '../kit/process/usage-error.ts';
 import { type Errors, hasCode } from '../kit/validation/validate.ts';
 import { sentences } from '../kit/validation/messages.ts';
-import { entryLine, showEntry } from '../kit/records/audit.ts';
+import { entryCells, entryLine, showEntry } from '../kit/records/audit.ts';
 import { refusalOf } from './error-words.ts';
 import { findUser, searchIn } from './finds.ts';
 import type { CommandName } from './grammar.ts';
@@ -18,7 +18,8 @@ import { userMeant } from './naming.ts';
 import { labelOfPassword, passwordOf } from './passwords.ts';
 import { performOperation } from './perform.ts';
 import type { Command, Given, Outcome, Run } from './run.ts';
-import { listed } from './screen.ts';
+import { listed, screenTable } from './screen.ts';
+import type { Column } from './text-table.ts';
 
 /** What an administrator should know who gets a password where none serves. */
 const LOCAL_REOPENED =
@@ -29,10 +30,23 @@ const LOCAL_FIXED =
 const NO_ADMINISTRATOR =
   'Its owner is no administrator: the API answers “forbidden” to each request with this token.';
 
+const ALL_RIGHTS =
+  'The token has all rights, because no scope was named; to give fewer: --scopes read';
+
 const BAD_NAME = `a token's name has 1 to ${NAME_CHARACTERS_MAX} characters`;
 
 /** Audit entries that are listed when nobody says how many. */
 const AUDIT_LIMIT = 100;
+
+/** What a terminal shows of an audit entry. */
+const AUDIT_COLUMNS: readonly Column[] = [
+  { label: 'time', kind: 'time' },
+  { label: 'who', kind: 'text' },
+  { label: 'from', kind: 'fixed' },
+  { label: 'action', kind: 'fixed' },
+  { label: 'record', kind: 'place' },
+  { label: 'fields', kind: 'text' },
+];
 
 /** The commands. */
 export const databaseCommands: Partial<Record<CommandName, Run>> = {
@@ -85,9 +99,11 @@ async function createTokenFor(given: Given, { options }: Command): Promise<Outco
   );
   const { id, token, expires_at: end } = answer;
   const expires_at = new Date(String(end)).toISOString();
+  const isAdministrators = user.role === 'admin';
   const note = [
     `This token is shown only now. Its id is ${String(id)}; it ends at ${expires_at}, or by: ${commandLine(`token revoke ${String(id)}`)}`,
-    ...(user.role === 'admin' ? [] : [NO_ADMINISTRATOR]),
+    ...(isAdministrators ? [] : [NO_ADMINISTRATOR]),
+    ...(isAdministrators && scopes === undefined ? [ALL_RIGHTS] : []),
   ].join('\n');
   const data = { id, token, name: answer['name'], scopes: answer['scopes'], expires_at };
   return { text: String(token), data, note };
@@ -137,5 +153,10 @@ async function listAudit({ database }: Given, { options }: Command): Promise<Out
     limit,
     ...(since === undefined ? {} : { since }),
   });
-  return { text: entries.map(entryLine).join('\n'), data: entries.map(showEntry) };
+  return {
+    // Programs split these lines at tabs.
+    text: entries.map(entryLine).join('\n'),
+    onScreen: (screen) => screenTable(screen, AUDIT_COLUMNS, entries.map(entryCells)),
+    data: entries.map(showEntry),
+  };
 }

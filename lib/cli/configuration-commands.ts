@@ -10,7 +10,7 @@ import { refusalOf } from './error-words.ts';
 import type { CommandName } from './grammar.ts';
 import { performOperation } from './perform.ts';
 import type { Command, Given, Outcome, Run } from './run.ts';
-import { table } from './text-table.ts';
+import { listed } from './screen.ts';
 
 const LEFT_OUT = new Set(['LOGO', 'OPENID_CONNECT_PROVIDERS', 'SAML_IDENTITY_PROVIDERS']);
 
@@ -36,7 +36,12 @@ async function showConfiguration({ rooms }: Given): Promise<Outcome> {
     valueText(data[fieldOf(name)]),
     Object.hasOwn(context.fixed, fieldOf(name)) ? `fixed by ${name}` : '',
   ]);
-  return { text: table(['setting', 'value', ''], rows), data };
+  const columns = [
+    ['setting', 'fixed'],
+    ['value', 'fixed'],
+    ['', 'fixed'],
+  ] as const;
+  return { ...listed(columns, rows), data };
 }
 
 async function setConfiguration(given: Given, { operand }: Command): Promise<Outcome> {

@@ -1,5 +1,5 @@
-// The device commands that make a device with its key pair, list devices, and print the file of
-// one. The private key is printed and never stored.
+// The device commands that make a device with its key pair, and print the file of one. The private
+// key is printed and never stored.
 
 import { randomBytes } from 'node:crypto';
 import type { QrCodeGenerateResult } from 'uqr';
@@ -10,7 +10,6 @@ import {
   noteClientFile,
   readDevices,
   readOrCreateConfiguration,
-  readUsers,
 } from '../../models/index.ts';
 import { fixedIfAny } from '../domain/configuration/fixed-if-any.ts';
 import {
@@ -22,29 +21,20 @@ import {
 } from '../domain/devices/client-config.ts';
 import { includedRoutes } from '../domain/devices/routes.ts';
 import { defaultSettings } from '../domain/devices/settings.ts';
-import { switchState } from '../domain/devices/switches.ts';
 import { endpoint } from '../installation/doctor/serving.ts';
 import { type GatewayOfFiles, gatewayOfFiles } from '../installation/setup/running-gateway.ts';
 import { noDevice } from '../kit/process/absent.ts';
 import { effectiveConfiguration } from '../kit/records/effective-configuration.ts';
+import { dataOf } from './device-list.ts';
 import { routesIn } from './device-rows.ts';
 import { findsIn, findUser } from './finds.ts';
 import type { CommandName } from './grammar.ts';
 import { performOperation } from './perform.ts';
 import type { Command, Given, Outcome, Run } from './run.ts';
-import { listed } from './screen.ts';
 
 /** What is said in place of a code. */
 const TOO_LONG =
   'The file is too long for a QR code. Save it, and bring it to the device in another way.';
-const DEVICE_COLUMNS = [
-  ['id', 'id'],
-  ['owner', 'text'],
-  ['name', 'text'],
-  ['addresses', 'fixed'],
-  ['state', 'state'],
-  ['latest handshake', 'time'],
-] as const;
 /** White modules around a QR code, which readers need to find it. */
 const QUIET_MODULES = 4;
 /** White on black, whatever the terminal's own colours are. */
@@ -53,7 +43,6 @@ const [CODE_COLOURS, OWN_COLOURS] = ['\u001B[97;40m', '\u001B[0m'];
 /** The commands. */
 export const deviceCommands: Partial<Record<CommandName, Run>> = {
   'device create': createDevice,
-  'device list': listDevices,
   'device config': printFile,
 };
 
@@ -79,25 +68,6 @@ async function createDevice(
   return { ...shown, data, ...noteOf(notes) };
 }
 
-async function listDevices({ database }: Given, { options: { email } }: Command): Promise<Outcome> {
-  const owner = email === undefined ? null : await findUser(database, email);
-  const devices = await readDevices(database, owner === null ? {} : { userId: owner.id });
-  const users = owner === null ? await readUsers(database) : [owner];
-  const emails = new Map(users.map((user) => [user.id, user.email]));
-  const emailOf = (device: DeviceRow): string => emails.get(device.user_id) ?? '';
-  const data = devices.map((device) => dataOf(device, emailOf(device)));
-  const nowMs = Date.now();
-  const rows = devices.map((device) => [
-    device.id,
-    emailOf(device),
-    device.name,
-    [device.ipv4, device.ipv6].filter((address) => address !== null).join(','),
-    switchState(device, nowMs),
-    device.latest_handshake?.toISOString() ?? 'never seen',
-  ]);
-  return { ...listed(DEVICE_COLUMNS, rows), data };
-}
-
 async function printFile(
   { config, database }: Given,
   { options: { id = '' } }: Command,
@@ -107,26 +77,6 @@ async function printFile(
   const file = clientFile(client);
   const data = { id: row.id, file_name: clientFileName(row.name), file };
   return { text: file.trimEnd(), data, ...noteOf([noteOn(gateway, client)]) };
-}
-
-/** What programs read about a device; never its preshared key. */
-function dataOf(device: DeviceRow, email: string) {
-  const { id, name, description, public_key, ipv4, ipv6, latest_handshake: handshake } = device;
-  return {
-    id,
-    email,
-    name,
-    description,
-    public_key,
-    ipv4,
-    ipv6,
-    routes: device.routes ?? [],
-    enabled: device.disabled_at === null,
-    ends_at: device.expires_at?.toISOString() ?? null,
-    limit_down: device.limit_down,
-    limit_up: device.limit_up,
-    latest_handshake: handshake?.toISOString() ?? null,
-  };
 }
 
 async function findDevice(

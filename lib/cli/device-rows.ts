@@ -2,10 +2,10 @@
 
 import { UsageError } from '../kit/process/usage-error.ts';
 import type { CommandName } from './grammar.ts';
-import { deviceLimits, LIMIT_HINTS, limitsInWords } from './limit-fields.ts';
+import { deviceLimits, LIMIT_HINTS, limitsSaid, speedsInWords, speedsOf } from './limit-fields.ts';
 import { idAsTyped } from './naming.ts';
 import type { Done, Finds, Row, Sending } from './row.ts';
-import type { Outcome } from './run.ts';
+import type { Options, Outcome } from './run.ts';
 import { printable } from './text-table.ts';
 
 /** In place of networks: there are none. */
@@ -27,13 +27,18 @@ export const deviceRows = {
     operation: 'updateDevice',
     sends: ({ options: { id, at = null } }, finds) =>
       change(id, finds, { ends_at: at === null ? null : at.toISOString() }),
-    says: switchesSaid,
+    says: (done) => ({ ...switchesSaid(done), ...startOfDayNote(done.command.options) }),
   },
   'device limit': {
     operation: 'updateDevice',
     hints: LIMIT_HINTS,
     sends: ({ options }, finds) => change(options.id, finds, deviceLimits(options)),
-    says: ({ answer }) => limitsInWords(answer, nameOf(answer), 'its owner or the settings say'),
+    says: ({ answer }) => ({
+      ...limitsSaid((inWords) =>
+        speedsInWords(answer, nameOf(answer), 'its owner or the settings say', inWords),
+      ),
+      data: speedsOf(answer),
+    }),
   },
   'device route': {
     operation: 'updateDevice',
@@ -88,6 +93,13 @@ function switchesSaid({ answer }: Done): Outcome {
     text: `${nameOf(answer)} is switched ${enabled === true ? 'on' : 'off'} and ${endInWords(end)}.`,
     data: { id, enabled, expires_at: end },
   };
+}
+
+/** A day ends 24 hours after the time that its date alone means. */
+function startOfDayNote({ at, atDay }: Options): Pick<Outcome, 'note'> {
+  if (atDay === undefined || at == null || at.getTime() <= Date.now()) return {};
+  const all = `--at ${atDay}T23:59:59Z`;
+  return { note: `That is the start of ${atDay}, in UTC; for all of that day: ${all}` };
 }
 
 function endInWords(end: Date | null): string {

@@ -5,7 +5,7 @@ import type { Diagnosis, ShownAttempt, ShownSender } from '../observe/diagnosis/
 import { endpointInWords } from '../observe/diagnosis/place.ts';
 import type { LocalGateway } from './ask-gateway.ts';
 import type { Command, Outcome } from './run.ts';
-import { table } from './text-table.ts';
+import { below, listed, type Listed } from './screen.ts';
 
 /** Says why a device cannot connect; without a device, who sends what no device can have sent. */
 export async function diagnose(gateway: LocalGateway, { operands }: Command): Promise<Outcome> {
@@ -15,7 +15,7 @@ export async function diagnose(gateway: LocalGateway, { operands }: Command): Pr
   const { data } = (await gateway.ask('GET', `/v0/devices/${id}/diagnosis`)) as {
     data: Diagnosis;
   };
-  return { text: diagnosisText(data), data };
+  return { ...diagnosisShown(data), data };
 }
 
 async function listSenders(gateway: LocalGateway): Promise<Outcome> {
@@ -23,16 +23,13 @@ async function listSenders(gateway: LocalGateway): Promise<Outcome> {
     data: { keys: ShownSender[]; other_gateway: ShownSender[] };
   };
   const all = [...data.keys, ...data.other_gateway];
-  const text =
-    all.length === 0
-      ? 'Nobody unknown has sent a handshake since the gateway was started.'
-      : sendersTable(all);
-  return { text, data };
+  const nobody = 'Nobody unknown has sent a handshake since the gateway was started.';
+  return { ...below(all.length === 0 ? nobody : sendersTable(all)), data };
 }
 
-function diagnosisText(diagnosis: Diagnosis): string {
+function diagnosisShown(diagnosis: Diagnosis): Listed {
   const { code, text, advice, attempts, inside, unknown_senders: senders } = diagnosis;
-  return [
+  return below(
     `${code}: ${text}`,
     advice,
     ...(diagnosis.connected_since === null
@@ -43,12 +40,19 @@ function diagnosisText(diagnosis: Diagnosis): string {
     ...(senders.length === 0
       ? []
       : ['', 'Unknown senders of the last minutes:', sendersTable(senders)]),
-  ].join('\n');
+  );
 }
 
-function attemptsTable(attempts: readonly ShownAttempt[]): string {
-  return table(
-    ['handshake', 'begun by', 'device at', 'count', 'first', 'last'],
+function attemptsTable(attempts: readonly ShownAttempt[]): Listed {
+  return listed(
+    [
+      ['handshake', 'text'],
+      ['begun by', 'fixed'],
+      ['device at', 'fixed'],
+      ['count', 'fixed'],
+      ['first', 'time'],
+      ['last', 'time'],
+    ],
     attempts.map((one) => [
       one.reason === null ? one.outcome : `${one.outcome}: ${one.reason}`,
       one.begun_by,
@@ -60,9 +64,15 @@ function attemptsTable(attempts: readonly ShownAttempt[]): string {
   );
 }
 
-function sendersTable(senders: readonly ShownSender[]): string {
-  return table(
-    ['key', 'from', 'count', 'first', 'last'],
+function sendersTable(senders: readonly ShownSender[]): Listed {
+  return listed(
+    [
+      ['key', 'id'],
+      ['from', 'fixed'],
+      ['count', 'fixed'],
+      ['first', 'time'],
+      ['last', 'time'],
+    ],
     senders.map((one) => [keyIn(one), placeIn(one), String(one.count), one.first_at, one.last_at]),
   );
 }

@@ -6,8 +6,10 @@ import { othersInWords } from '../observe/dry-run/other-gateways-in-words.ts';
 import { places } from '../kit/operations/places.ts';
 import type { LocalGateway } from './ask-gateway.ts';
 import { flowTable, namesIn, refusalTable } from './flow-commands.ts';
+import { forPrograms } from './for-programs.ts';
 import type { Row } from './row.ts';
 import type { Command, Outcome } from './run.ts';
+import { below, type Listed } from './screen.ts';
 
 /** Says what a command would do: the gateway tries the operation that the command performs. */
 export async function dryRun(gateway: LocalGateway, row: Row, command: Command): Promise<Outcome> {
@@ -21,10 +23,11 @@ export async function dryRun(gateway: LocalGateway, row: Row, command: Command):
   const asked = { dry_run: { method, path, ...(body === undefined ? {} : { body }) } };
   const answer = await gateway.ask('POST', `/v0/dry_run${query}`, asked, row.hints);
   const { data } = answer as { data: DryRunAnswer };
-  return { text: await dryRunText(gateway, data), data };
+  const record = data.record === null ? null : forPrograms(data.record);
+  return { ...(await dryRunShown(gateway, data)), data: { ...data, record } };
 }
 
-async function dryRunText(gateway: LocalGateway, answer: DryRunAnswer): Promise<string> {
+async function dryRunShown(gateway: LocalGateway, answer: DryRunAnswer): Promise<Listed> {
   const { ended_flows: flows, passed_refusals: refusals, shadowed_rules: rules } = answer;
   const names = await namesIn(gateway, [...flows, ...refusals]);
   const tests = answer.failing_policy_tests;
@@ -32,27 +35,30 @@ async function dryRunText(gateway: LocalGateway, answer: DryRunAnswer): Promise<
   const ended = counted(answer.ended_flow_count, 'flow', 'flows');
   const others = othersInWords(answer.other_gateways);
   const here = others === null ? '' : ' at this gateway';
-  const parts = [
-    flows.length === 0
-      ? `It would end no flow${here}.`
-      : `It would end ${ended} of ${people}${here}:\n${flowTable(flows, names)}`,
-    ...(others === null ? [] : [others]),
+  return below(
+    ...(flows.length === 0
+      ? [`It would end no flow${here}.`]
+      : [`It would end ${ended} of ${people}${here}:`, flowTable(flows, names)]),
+    ...(others === null ? [] : ['', others]),
     ...(refusals.length === 0
       ? []
       : [
-          `Refused lately, and it would pass (${answer.passed_refusal_count}):\n${refusalTable(refusals, names)}`,
+          '',
+          `Refused lately, and it would pass (${answer.passed_refusal_count}):`,
+          refusalTable(refusals, names),
         ]),
     ...(rules.length === 0
       ? []
       : [
+          '',
           `Rules that would never decide any more (${answer.shadowed_rule_count}): ${rules.map(({ id }) => String(id)).join(', ')}`,
         ]),
     ...(tests.length === 0
       ? []
-      : [`Policy tests that would fail: ${tests.map(({ name }) => name).join(', ')}`]),
+      : ['', `Policy tests that would fail: ${tests.map(({ name }) => name).join(', ')}`]),
+    '',
     'Nothing is changed.',
-  ];
-  return parts.join('\n\n');
+  );
 }
 
 function counted(count: number, one: string, several: string): string {

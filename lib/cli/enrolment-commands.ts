@@ -5,6 +5,7 @@ import process from 'node:process';
 import type { Config } from '../../config/index.ts';
 import type { Database } from '../../models/index.ts';
 import { isPossibleEmail } from '../auth/email.ts';
+import { readPersonName } from '../auth/identity/person-name.ts';
 import { LINK_HOURS } from '../auth/one-time-links.ts';
 import type { MailOutcome } from '../domain/enrolment/mails.ts';
 import { type Enrolled, enrolledFile, mailMany } from '../domain/enrolment/many.ts';
@@ -12,6 +13,7 @@ import {
   addressIn,
   errorsInOne,
   groupNames,
+  nameIn,
   newEmailError,
   notAnEmail,
   type Person,
@@ -25,15 +27,14 @@ import { Counters } from '../kit/process/counters.ts';
 import { createLog } from '../kit/process/log.ts';
 import { UsageError } from '../kit/process/usage-error.ts';
 import { isFormula } from '../kit/records/csv.ts';
-import { isUuid } from '../kit/validation/texts.ts';
 import { findUser } from './finds.ts';
 import type { CommandName } from './grammar.ts';
-import { emailAsTyped, isShortId } from './naming.ts';
+import { emailAsTyped, isIdOrEnd } from './naming.ts';
 import { performOperation } from './perform.ts';
 import { failuresNote } from './rule-rows.ts';
 import type { Command, Given, Outcome, Run } from './run.ts';
+import { listed, type Listed } from './screen.ts';
 import { textOfFile } from './text-file.ts';
-import { table } from './text-table.ts';
 
 /** The commands. */
 export const enrolmentCommands: Partial<Record<CommandName, Run>> = { 'user enrol': enrol };
@@ -72,7 +73,7 @@ async function enrol(given: Given, command: Command): Promise<Outcome> {
   // Nobody needs the mail with a link that is over.
   const isBad = [...unsent.values()].some(({ isOver }) => !isOver);
   return {
-    text: textFor(enrolled, command),
+    ...shownFor(enrolled, command),
     data,
     note: notes.join('\n'),
     ...(isBad ? { isBad } : {}),
@@ -106,7 +107,7 @@ async function oneOf(
   { operand, options: { csv, createUser } }: Command,
 ): Promise<Person> {
   const typed = (operand ?? '').trim();
-  const isById = isUuid(typed) || isShortId(typed);
+  const isById = isIdOrEnd(typed);
   const error = createUser
     ? newEmailError(addressIn(typed))
     : isById || isPossibleEmail(typed)
@@ -119,7 +120,8 @@ async function oneOf(
     : emailAsTyped(typed, (await findUser(database, typed)).email);
   if (csv && isFormula(email))
     throw new UsageError(`${email} begins as a formula of a spreadsheet does; leave --csv away`);
-  return { email, line: null, groups: [] };
+  const name = createUser ? readPersonName(nameIn(typed)) : null;
+  return { email, ...(name === null ? {} : { name }), line: null, groups: [] };
 }
 
 /** The settings of this shell: those that a gateway shows to commands hold no secret. */
@@ -149,9 +151,16 @@ async function sendAll(
   }
 }
 
-function textFor(enrolled: readonly Enrolled[], { operand, options }: Command): string {
-  if (options.csv) return enrolledFile(enrolled).trimEnd();
-  if (operand !== null) return enrolled[0]?.url ?? '';
+function shownFor(enrolled: readonly Enrolled[], { operand, options }: Command): Listed {
+  if (options.csv) return { text: enrolledFile(enrolled).trimEnd() };
+  if (operand !== null) return { text: enrolled[0]?.url ?? '' };
   const rows = enrolled.map(({ email, url }) => [email, url ?? 'disabled: no link']);
-  return table(['e-mail', 'link'], rows);
+  // The e-mail says whose link it is, so neither is cut.
+  return listed(
+    [
+      ['e-mail', 'fixed'],
+      ['link', 'fixed'],
+    ],
+    rows,
+  );
 }

@@ -6,6 +6,7 @@ import type { LocalGateway } from './ask-gateway.ts';
 import type { Hints } from './error-words.ts';
 import { rulesInWords } from './rule-words.ts';
 import type { Command, Outcome } from './run.ts';
+import { readService } from './typed-service.ts';
 
 const HINTS: Hints = {
   source: 'the address of a host behind the gateway or, with --source, behind the device',
@@ -33,6 +34,8 @@ export async function explainPacket(gateway: LocalGateway, command: Command): Pr
   };
   const answer = await gateway.ask('POST', '/v0/explain', { explain }, HINTS);
   const { data } = answer as { data: Answer };
+  // Programs get ids, so no rule is asked for.
+  if (options.json) return { text: '', data };
   const text = explanationText(data, await rulesOf(gateway, data));
   return { text: `${askedIn(command)}\n${text}`, data };
 }
@@ -68,10 +71,9 @@ async function destinationOf(gateway: LocalGateway, word: string): Promise<strin
   return isKnown ? word : (await gateway.finds.device(word)).id;
 }
 
-/** `tcp/443`, `udp/53`, `icmp`; the gateway refuses a port that is none. */
-function protocolOf(service: string): { protocol: string; port?: number | string } {
-  const [protocol = '', ...port] = service.toLowerCase().split('/');
-  return port.length === 0 ? { protocol } : { protocol, port: numberOf(port.join('/')) };
+function protocolOf(word: string): { protocol: string; port?: number | string } {
+  const { protocol, port } = readService(word);
+  return port === undefined ? { protocol } : { protocol, port: numberOf(port) };
 }
 
 /** The number, if one was typed; the gateway refuses any other text. */

@@ -3,11 +3,12 @@
 
 import type { ShownEndedFlow, ShownFlow, ShownRefusal } from '../observe/live/fields.ts';
 import { endpointText, isUuid } from '../kit/validation/texts.ts';
-import { noDevice, noRule } from '../kit/process/absent.ts';
-import { type LocalGateway, rulePath, type ShownDevice } from './ask-gateway.ts';
+import type { LocalGateway, ShownDevice } from './ask-gateway.ts';
 import type { Hints } from './error-words.ts';
+import type { Named } from './row.ts';
 import type { Command, Following, Outcome } from './run.ts';
-import { printable, secondOf, table } from './text-table.ts';
+import { below, listed, type Listed } from './screen.ts';
+import { type Column, printable, secondOf } from './text-table.ts';
 
 const LIMIT_DEFAULT = 100;
 /** The most that the API answers at once. */
@@ -22,7 +23,7 @@ const HINTS: Hints = {
 /** A list of the API, and how its entries are shown. */
 interface Listing<Entry> {
   readonly path: string;
-  readonly labels: readonly string[];
+  readonly columns: readonly (readonly [label: string, kind: Column['kind']])[];
   readonly rowOf: (entry: Entry, names: Names) => string[];
   /** Entries of one key are one. */
   readonly keyOf: (entry: Entry) => string;
@@ -38,7 +39,15 @@ type Names = ReadonlyMap<string, string>;
 
 const flows: Listing<ShownFlow> = {
   path: '/v0/flows',
-  labels: ['from', 'to', 'protocol', 'decided by', 'sent', 'received', 'last seen'],
+  columns: [
+    ['from', 'place'],
+    ['to', 'place'],
+    ['protocol', 'fixed'],
+    ['decided by', 'id'],
+    ['sent', 'bytes'],
+    ['received', 'bytes'],
+    ['last seen', 'time'],
+  ],
   rowOf: (flow, names) => [
     endOf(names, flow.source_device_id, flow.source, flow.source_port),
     endOf(names, flow.destination_device_id, flow.destination, flow.port),
@@ -57,7 +66,7 @@ const flows: Listing<ShownFlow> = {
 
 const endedFlows: Listing<ShownEndedFlow> = {
   path: '/v0/ended_flows',
-  labels: ['ended', 'from', 'to', 'protocol', 'decided by', 'sent', 'received', 'why'],
+  columns: [['ended', 'time'], ...flows.columns.slice(0, -1), ['why', 'fixed']],
   rowOf: (flow, names) => [
     secondOf(flow.ended_at),
     ...flows.rowOf(flow, names).slice(0, -1),
@@ -71,7 +80,15 @@ const endedFlows: Listing<ShownEndedFlow> = {
 
 const refusals: Listing<ShownRefusal> = {
   path: '/v0/refusals',
-  labels: ['device', 'from', 'to', 'protocol', 'count', 'last', 'why'],
+  columns: [
+    ['device', 'text'],
+    ['from', 'fixed'],
+    ['to', 'fixed'],
+    ['protocol', 'fixed'],
+    ['count', 'fixed'],
+    ['last', 'time'],
+    ['why', 'place'],
+  ],
   rowOf: (one, names) => [
     nameOf(names, one.device_id),
     one.source ?? '',
@@ -126,9 +143,9 @@ async function list<Entry extends object>(
   });
   if (entries.length === 0 && missing !== null) throw missing;
   await learn(entries);
-  const text = entries.length === 0 ? listing.nothing : tableOf(listing, entries, names);
-  const more = hasMore ? `\nThere are more; --limit N shows so many.` : '';
-  return { text: `${text}${more}`, data: entries };
+  const shown = entries.length === 0 ? listing.nothing : tableOf(listing, entries, names);
+  const more = hasMore ? ['There are more; --limit N shows so many.'] : [];
+  return { ...below(shown, ...more), data: entries };
 }
 
 /** Shows present entries, then new ones, until somebody ends the command. */
@@ -184,34 +201,36 @@ function pathOf(path: string, query: URLSearchParams, limit: number): string {
  */
 async function queryOf(
   gateway: LocalGateway,
-  { ended, device, user, destination, rule, reason }: Command['options'],
+  options: Command['options'],
 ): Promise<{ query: URLSearchParams; missing: Error | null }> {
+  const { device, user, destination, rule, reason } = options;
   const query = new URLSearchParams();
   let missing: Error | null = null;
-  const isRemembered = (word: string): boolean => ended && isUuid(word);
-  if (device !== undefined) {
-    const isGone = isRemembered(device) && (await gateway.findDeviceById(device)) === null;
-    if (isGone) missing = noDevice(device);
-    query.set('device_id', isGone ? device : (await gateway.finds.device(device)).id);
-  }
-  if (user !== undefined) query.set('user_id', (await gateway.finds.user(user)).id);
+  const idOf = async (named: string, found: Promise<Named>): Promise<string> => {
+    try {
+      return (await found).id;
+    } catch (error) {
+      if (!(options.ended && isUuid(named) && error instanceof Error)) throw error;
+      missing = error;
+      return named;
+    }
+  };
+  const { finds } = gateway;
+  if (device !== undefined) query.set('device_id', await idOf(device, finds.device(device)));
+  if (user !== undefined) query.set('user_id', (await finds.user(user)).id);
   if (destination !== undefined) query.set('destination', destination);
-  if (rule !== undefined) {
-    const isGone = isRemembered(rule) && (await gateway.isAbsent(rulePath(rule)));
-    if (isGone) missing = noRule(rule);
-    query.set('rule_id', isGone ? rule : (await gateway.finds.rule(rule)).id);
-  }
+  if (rule !== undefined) query.set('rule_id', await idOf(rule, finds.rule(rule)));
   if (reason !== undefined) query.set('reason', reason);
   return { query, missing };
 }
 
 /** Live flows as a table. */
-export function flowTable(shown: readonly ShownFlow[], names: Names): string {
+export function flowTable(shown: readonly ShownFlow[], names: Names): Listed {
   return tableOf(flows, shown, names);
 }
 
 /** Refused packets as a table. */
-export function refusalTable(shown: readonly ShownRefusal[], names: Names): string {
+export function refusalTable(shown: readonly ShownRefusal[], names: Names): Listed {
   return tableOf(refusals, shown, names);
 }
 
@@ -247,12 +266,12 @@ async function learnNames(
 // ---- words ---------------------------------------------------------------------------------
 
 function tableOf<Entry>(
-  { labels, rowOf }: Listing<Entry>,
+  { columns, rowOf }: Listing<Entry>,
   entries: readonly Entry[],
   names: Names,
-): string {
-  return table(
-    labels,
+): Listed {
+  return listed(
+    columns,
     entries.map((one) => rowOf(one, names)),
   );
 }

@@ -36,7 +36,7 @@ async function list({ database }: Given): Promise<Outcome> {
     stateOf(showGateway(row, seen)),
   ]);
   const columns = [
-    ['id', 'fixed'],
+    ['id', 'id'],
     ['name', 'text'],
     ['started at', 'time'],
     ['seen at', 'time'],

@@ -36,12 +36,19 @@ export const hostCommands = {
       'Looks at host, settings, mail server, database and keys, and says how to fix what is not well; ends with 1 when something failed.',
     takes: ['json'],
   },
+  status: {
+    line: 'Says in ten lines whether all is well.',
+    usage: '',
+    sentence:
+      'Says in ten lines which gateways run, who is online, and what is wrong; doctor says how to fix it. Ends with 1 when no gateway runs, when one does not obey what was written, or when something failed; warnings leave it at 0.',
+    takes: ['watch', 'json'],
+  },
   'gateway list': {
     line: 'Lists gateways.',
     usage: '',
     sentence:
       'Lists the gateways that serve the database, or did: whether each runs, and whether packets there obey all that is written.',
-    takes: ['json'],
+    takes: ['watch', 'json'],
   },
   backup: {
     line: 'Writes a backup into a file, or keeps the last ones in a folder.',
@@ -97,5 +104,30 @@ export const hostCommands = {
       'Takes over users, devices, rules and configuration from what the API of Firezone 0.7 answered (- for standard input). Users who exist already keep role and state; the command names the differences.',
     takes: ['dry-run', 'json'],
     operand: true,
+  },
+  version: {
+    line: 'Says which version this is.',
+    usage: '',
+    sentence: 'Says which version of Postern this is, and of Node, SQLite and OpenSSL.',
+    takes: [],
+    isAlone: true,
+  },
+  completion: {
+    line: 'Prints what a shell completes commands by.',
+    usage: 'bash|zsh|fish',
+    sentence:
+      'Prints a script by which a shell completes commands and options. It asks no gateway. The Debian package installs it. Else put it where the shell looks: `postern completion bash > ~/.local/share/bash-completion/completions/postern`, for zsh `_postern` in a folder of `$fpath`, for fish `~/.config/fish/completions/postern.fish`.',
+    takes: [],
+    operand: true,
+    choices: ['bash', 'zsh', 'fish'],
+    isAlone: true,
+  },
+  man: {
+    line: 'Prints the manual page.',
+    usage: '',
+    sentence:
+      'Prints the manual page of all commands; `postern man | man -l -` shows it. The Debian package installs it.',
+    takes: [],
+    isAlone: true,
   },
 } as const satisfies Record<string, Entry>;

@@ -6,14 +6,14 @@ import type { Entry } from './options.ts';
 export const networkCommands = {
   'device enable': {
     line: 'Switches a device on.',
-    usage: '--id DEVICE',
+    usage: 'DEVICE',
     sentence: 'Switches a device on again.',
     takes: ['id', 'json'],
     needs: ['id'],
   },
   'device disable': {
     line: 'Switches a device off.',
-    usage: '--id DEVICE [--dry-run]',
+    usage: 'DEVICE [--dry-run]',
     sentence:
       'Switches a device off: it passes no packet, whoever owns it. --dry-run says what that would end, and switches nothing off.',
     takes: ['id', 'dry-run', 'json'],
@@ -21,15 +21,15 @@ export const networkCommands = {
   },
   'device expire': {
     line: 'Switches a device off at a time.',
-    usage: '--id DEVICE --at T [--dry-run]',
+    usage: 'DEVICE TIME [--dry-run]',
     sentence:
-      'Switches a device off at a time (2026-12-31, 2026-12-31T17:00:00Z), or, with --at never, at no time. --dry-run says what that would end now, and changes nothing.',
+      'Switches a device off at a time (2026-12-31, 2026-12-31T17:00:00Z), or at no time (never). --dry-run says what that would end now, and changes nothing.',
     takes: ['id', 'at', 'dry-run', 'json'],
     needs: ['id', 'at'],
   },
   'device limit': {
     line: 'Sets the speeds of a device.',
-    usage: '--id DEVICE [--down SPEED] [--up SPEED]',
+    usage: 'DEVICE [--down SPEED] [--up SPEED]',
     sentence:
       'Limits what a device gets (--down) and sends (--up): 50Mbit/s, or bits per second; `none` removes the limit; then the limit of the owner or the default applies.',
     takes: ['id', 'down', 'up', 'json'],
@@ -37,7 +37,7 @@ export const networkCommands = {
   },
   'device create': {
     line: 'Makes a device and prints its file.',
-    usage: '--email E --name N [--routes N] [--qr]',
+    usage: 'EMAIL NAME [--routes N] [--qr]',
     sentence:
       'Makes a device of a user and prints its WireGuard file, with --qr a code to scan too. The private key is in it and nowhere else.',
     takes: ['email', 'name', 'routes', 'qr', 'json'],
@@ -45,7 +45,7 @@ export const networkCommands = {
   },
   'device route': {
     line: 'Sets the networks behind a device.',
-    usage: '--id DEVICE --routes N',
+    usage: 'DEVICE --routes N',
     sentence:
       'Sets the networks behind a device, with commas between: 10.1.0.0/16. They replace the present ones; `none` removes all.',
     takes: ['id', 'routes', 'json'],
@@ -53,20 +53,21 @@ export const networkCommands = {
   },
   'device delete': {
     line: 'Deletes a device for good.',
-    usage: '--id DEVICE [--dry-run]',
+    usage: 'DEVICE [--dry-run]',
     sentence: 'Deletes a device for good. --dry-run says what that would end, and deletes nothing.',
     takes: ['id', 'dry-run', 'json'],
     needs: ['id'],
   },
   'device list': {
     line: 'Lists devices.',
-    usage: '[--email E]',
-    sentence: 'Lists devices: id, owner, name, addresses and the latest handshake.',
-    takes: ['email', 'json'],
+    usage: '[--owner E] [--group G] [--online | --stale T | --outdated] [--sort BY]',
+    sentence:
+      'Lists devices: id, owner, name, addresses and the latest handshake; those of one user, of the members of a group, those that are online, those that made no handshake for long (--stale 90d), or those whose file is out of date. With --sort traffic also what each downloaded and uploaded. --email means what --owner means.',
+    takes: ['owner', 'email', 'group', 'online', 'stale', 'outdated', 'sort', 'watch', 'json'],
   },
   'device config': {
     line: 'Prints the file of a device.',
-    usage: '--id DEVICE',
+    usage: 'DEVICE',
     sentence: 'Prints the WireGuard file of a device, with a line to paste its private key into.',
     takes: ['id', 'json'],
     needs: ['id'],
@@ -75,14 +76,14 @@ export const networkCommands = {
     line: 'Lists rules.',
     usage: '[--email E | --group G]',
     sentence: 'Lists rules, all of them, those of one user or those of one group.',
-    takes: ['email', 'group', 'json'],
+    takes: ['email', 'group', 'watch', 'json'],
   },
   'rule create': {
     line: 'Makes a rule.',
     usage:
-      '--destination D [--action A] [--port-type T --port-range P | --protocol icmp] [--description D] [--disabled] [--staged] [--starts-at T] [--ends-at T] [--email E | --group G] [--force] [--dry-run]',
+      'DESTINATION [--action A] [--port-type T --port-range P | --protocol icmp] [--description D] [--disabled] [--staged] [--starts-at T] [--ends-at T] [--email E | --group G] [--force] [--dry-run]',
     sentence:
-      'Makes a rule for everyone, with --email for the devices of one user, or with --group for those of all members of a group: drop, or with --action accept let pass, what goes to an address or a network. If a policy test would fail because of it, the command needs --force. With --disabled it decides nothing until it is enabled, with --staged it only counts what it would decide, with --starts-at nothing before that time, with --ends-at nothing from that time on. --dry-run says what it would do, and makes none.',
+      'Makes a rule for everyone, with --email for the devices of one user, or with --group for those of all members of a group: drop, or with --action accept let pass, what goes to an address or a network. --protocol tcp --port 443 says the same as --port-type tcp --port-range 443. If a policy test would fail because of it, the command needs --force. With --disabled it decides nothing until it is enabled, with --staged it only counts what it would decide, with --starts-at nothing before that time, with --ends-at nothing from that time on. --dry-run says what it would do, and makes none.',
     takes: [
       'destination',
       'action',
@@ -101,11 +102,15 @@ export const networkCommands = {
       'json',
     ],
     needs: ['destination'],
+    spellings: [
+      ['protocol', 'port-type', ['tcp', 'udp']],
+      ['port', 'port-range'],
+    ],
   },
   'rule update': {
     line: 'Changes a rule.',
     usage:
-      '--id ID [--description D] [--starts-at T] [--ends-at T] [--staged | --enforced] [--force] [--dry-run]',
+      'ID [--description D] [--starts-at T] [--ends-at T] [--staged | --enforced] [--force] [--dry-run]',
     sentence:
       'Changes what a rule is for, when it decides, and whether it decides or is staged. What is not named stays. If a policy test would fail because of it, the command needs --force. --dry-run says what that would do, and changes nothing.',
     takes: [
@@ -123,7 +128,7 @@ export const networkCommands = {
   },
   'rule enable': {
     line: 'Lets a rule decide.',
-    usage: '--id ID [--force] [--dry-run]',
+    usage: 'ID [--force] [--dry-run]',
     sentence:
       'Lets a rule decide again. If a policy test would fail because of it, the command needs --force. --dry-run says what that would do, and changes nothing.',
     takes: ['id', 'force', 'dry-run', 'json'],
@@ -131,7 +136,7 @@ export const networkCommands = {
   },
   'rule disable': {
     line: 'Switches a rule off.',
-    usage: '--id ID [--dry-run]',
+    usage: 'ID [--dry-run]',
     sentence:
       'Switches a rule off: it decides nothing until it is enabled again. --dry-run says what that would do, and changes nothing.',
     takes: ['id', 'dry-run', 'json'],
@@ -139,7 +144,7 @@ export const networkCommands = {
   },
   'rule delete': {
     line: 'Removes a rule.',
-    usage: '--id ID [--dry-run]',
+    usage: 'ID [--dry-run]',
     sentence: 'Removes a rule. --dry-run says what that would do, and removes nothing.',
     takes: ['id', 'dry-run', 'json'],
     needs: ['id'],
@@ -149,11 +154,11 @@ export const networkCommands = {
     usage: '[--email E]',
     sentence:
       'Lists policy tests, all of them or those of one user, and what the rules make of them.',
-    takes: ['email', 'json'],
+    takes: ['email', 'watch', 'json'],
   },
   'policy-test create': {
     line: 'Makes a policy test.',
-    usage: '--name N --email E|--device D --destination D --protocol P [--port N] --expect X',
+    usage: 'NAME DESTINATION --email E|--device D --protocol P [--port N] --expect X',
     sentence:
       'Makes a policy test: a packet of a user or of a device, and whether the rules are to let it pass.',
     takes: ['name', 'email', 'device', 'destination', 'protocol', 'port', 'expect', 'json'],
@@ -161,7 +166,7 @@ export const networkCommands = {
   },
   'policy-test delete': {
     line: 'Removes a policy test.',
-    usage: '--id ID',
+    usage: 'ID',
     sentence: 'Removes a policy test.',
     takes: ['id', 'json'],
     needs: ['id'],

@@ -1,23 +1,23 @@
 // What `postern help` says: of all commands, of those of one noun, of one command with its options;
 // and which version this is.
 
-import { type Entry, groups } from './grammar.ts';
-import type { OptionName } from './options.ts';
+import { commandOf, type Entry, groups } from './grammar.ts';
+import { type OptionName, usageOf, wordsOf } from './options.ts';
 import { commandLine } from '../kit/process/command-line.ts';
-import { meantCommand } from './meant-command.ts';
 
 type Commands = Readonly<Record<string, Entry>>;
 
 /** The value that an option takes, and what the option says. */
-const optionWords: Readonly<Record<OptionName, readonly [value: string, sentence: string]>> = {
+type OptionWords = readonly [value: string, sentence: string];
+
+const optionWords: Readonly<Record<Exclude<OptionName, 'id'>, OptionWords>> = {
   email: ['E', 'The e-mail of a user, in any case; of one who is there also the id.'],
   name: ['N', 'The name of what is made.'],
-  id: ['ID', 'What the record is called: its id, the last 8 digits of it; a device also by name.'],
   qr: ['', 'Prints a QR code too.'],
   days: ['D', 'Days until the end, 1 to 365.'],
   routes: ['N', 'Networks behind a device, with commas between.'],
   scopes: ['S', 'What a token is for: admin, read, metrics, capture, with commas between.'],
-  since: ['T', 'A date or a time, UTC where no zone is named.'],
+  since: ['T', 'A date or a time, UTC where no zone is named; or today, or yesterday.'],
   limit: ['N', 'How many are listed at most.'],
   at: ['T', 'A date or a time, or never; one that is past ends it at once.'],
   'starts-at': ['T', 'A date or a time, UTC where no zone is named; none: no start.'],
@@ -37,7 +37,7 @@ const optionWords: Readonly<Record<OptionName, readonly [value: string, sentence
   'reset-mfa': ['', 'Takes all second factors away.'],
   replace: ['', 'Replaces all that the database holds.'],
   'dry-run': ['', 'Says what would be done, and leaves all rows as they are.'],
-  online: ['', 'While gateways run.'],
+  online: ['', 'Of devices, those that are connected; of keys, while gateways run.'],
   'create-user': ['', 'Makes the user if there is none yet.'],
   yes: ['', 'Asks nothing at a terminal.'],
   everyone: ['', 'All people, instead of the one with --email.'],
@@ -59,7 +59,7 @@ const optionWords: Readonly<Record<OptionName, readonly [value: string, sentence
   disabled: ['', 'The rule decides nothing until it is enabled.'],
   staged: ['', 'The rule decides nothing, and what it would decide is counted.'],
   enforced: ['', 'The rule is no longer staged, and decides.'],
-  protocol: ['P', 'tcp, udp or icmp; of a rule only icmp, which has no ports.'],
+  protocol: ['P', 'tcp, udp or icmp; icmp has no ports.'],
   port: ['N', 'A port of tcp or udp: 443.'],
   snaplen: ['N', 'Bytes that are kept of each packet; 128 without it.'],
   payload: ['', 'Keeps whole packets.'],
@@ -76,50 +76,72 @@ const optionWords: Readonly<Record<OptionName, readonly [value: string, sentence
   ],
   mail: ['', 'Sends each link to its person; needs SMTP_URL and MAIL_FROM.'],
   keep: ['N', 'How many backups stay in the folder, the newest, 1 to 1000.'],
+  owner: ['E', 'The e-mail or the id of the user who owns the devices.'],
+  watch: [
+    '',
+    'Shows the list again every 2 seconds, on a pipe each time it has changed; Ctrl+C ends it, ' +
+      'and so does a change that nobody reads.',
+  ],
+  outdated: [
+    '',
+    'Devices whose file is out of date: something in it has changed since it was made.',
+  ],
+  stale: ['T', 'How long devices made no handshake, in days or hours: 90d, 12h.'],
+  sort: [
+    'BY',
+    'traffic, handshake, name, owner or address; of the first two the most and the latest first.',
+  ],
   hours: ['N', 'For how many hours a link is good, 1 to 336.'],
   source: ['A', 'The address of a host behind the device, which sends the packet.'],
   size: ['N', 'Bytes of the packet with its headers, 20 to 65535.'],
 };
 
+/** What `--id` names, by the first word of the command. */
+const idWords: Readonly<Record<string, OptionWords>> = {
+  device: ['DEVICE', 'A device: ann@example.com/laptop, a name, an address, or an id.'],
+  provider: ['ID', 'The id of the provider, as `provider list` shows it: oidc/ID or saml/ID.'],
+};
+const ID_WORDS: OptionWords = ['ID', 'The id, or the last 8 digits of it.'];
+
+/** What help says of an option of a command. */
+export function wordsOfOption(command: string, option: OptionName, entry: Entry): OptionWords {
+  const ofId = idWords[command.split(' ')[0] ?? ''] ?? ID_WORDS;
+  const [value, sentence] = option === 'id' ? ofId : optionWords[option];
+  const isLeftOut = wordsOf(entry).includes(option);
+  return [value, isLeftOut ? `${sentence} The word --${option} may be left out.` : sentence];
+}
+
 /** Help on what the words name: one command, the commands of a noun, or all. */
 export function helpText(commands: Commands, words: readonly string[]): string {
-  const name = [words.slice(0, 2).join(' '), words[0] ?? ''].find((one) =>
-    Object.hasOwn(commands, one),
-  );
-  const entry = name === undefined ? undefined : commands[name];
-  if (name !== undefined && entry !== undefined) return oneText(name, entry);
+  const found = commandOf(words, commands);
+  const entry = found === null ? undefined : commands[found.name];
+  if (found !== null && entry !== undefined) return oneText(found.name, entry);
   const ofNoun = nounText(commands, words);
   return ofNoun === null ? allText(commands) : `${ofNoun}\n`;
 }
 
+/** Why a verb is none, and the command that was probably meant. */
+export interface NoVerb {
+  readonly says: string;
+  readonly meant: string | null;
+}
+
 /** The commands of a noun, where the words begin with one; else null. */
-export function nounText(commands: Commands, [noun, verb]: readonly string[]): string | null {
+export function nounText(
+  commands: Commands,
+  [noun]: readonly string[],
+  { says, meant }: NoVerb = { says: `${noun} wants a verb`, meant: null },
+): string | null {
   const names = Object.keys(commands).filter((name) => name.startsWith(`${noun} `));
   if (names.length === 0) return null;
-  const meant = verb === undefined ? null : meantCommand([noun ?? '', verb], names);
-  const head =
-    verb === undefined
-      ? `${noun} wants a verb:`
-      : `there is no command "${noun} ${verb}"${didYouMean(meant)}:`;
   const lines = names.map((name) => lineOf(name, commands[name]));
   const full = commandLine(`${meant ?? names[0]} --help`);
-  return [head, '', ...lines, '', `One of them in full: ${full}`].join('\n');
-}
-
-/** A question behind what was not understood. */
-export function didYouMean(meant: string | null): string {
-  return meant === null ? '' : `; did you mean \`${meant}\`?`;
-}
-
-/** How a command is typed, without the way to start it here. */
-export function usageOf(name: string, { usage, takes }: Entry): string {
-  const words = name === 'serve' ? [name] : [name, usage, takes.includes('json') ? '[--json]' : ''];
-  return ['postern', ...words.filter((word) => word !== '')].join(' ');
+  return [`${says}:`, '', ...lines, '', `One of them in full: ${full}`].join('\n');
 }
 
 function oneText(name: string, entry: Entry): string {
   const options = entry.takes.map((option) => {
-    const [value, sentence] = optionWords[option];
+    const [value, sentence] = wordsOfOption(name, option, entry);
     return `  ${`--${option} ${value}`.trimEnd().padEnd(18)}  ${sentence}`;
   });
   return [
@@ -152,7 +174,7 @@ function allText(commands: Commands): string {
     `usage: ${commandLine('<command>')}`,
     '',
     ...blocks.flat(),
-    '`<command> --help` tells the options of one command, `version` which version this is.',
+    '`<command> --help` tells the options of one command.',
     'Settings are environment variables; docs/reference/settings.md lists them.',
     'Exit status: 0 done, 1 failed, 2 wrong usage.',
     '',

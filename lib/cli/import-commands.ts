@@ -12,14 +12,13 @@ import {
   readUsers,
   SQLITE_MARK,
 } from '../../models/index.ts';
-import { isUuid } from '../kit/validation/texts.ts';
 import { effectiveConfiguration } from '../kit/records/effective-configuration.ts';
 import { fixedSettingsOf } from '../domain/configuration/fixed-settings.ts';
 import { letInCommand, readAdministration } from '../auth/administrators.ts';
 import { type AskPerson, personAtTerminal } from './ask-person.ts';
 import { findUser } from './finds.ts';
 import type { CommandName } from './grammar.ts';
-import { isShortId } from './naming.ts';
+import { isIdOrEnd } from './naming.ts';
 import type { Command, Outcome } from './run.ts';
 import { bytesOfFile, textOfBytes, textOfFile } from './text-file.ts';
 import { knownServerPrivateKey } from '../installation/setup/first-start.ts';
@@ -106,8 +105,7 @@ async function ownerOf(database: Database, email: string, mayCreate: boolean): P
   const [present] = await readUsers(database, { emailKey: emailKey(email.trim()) });
   if (present !== undefined) return { id: present.id, newEmail: null };
   if (mayCreate) return { id: newId(), newEmail: email.trim() };
-  if (isUuid(email) || isShortId(email))
-    return { id: (await findUser(database, email)).id, newEmail: null };
+  if (isIdOrEnd(email)) return { id: (await findUser(database, email)).id, newEmail: null };
   throw new Error(`there is no user ${email}; with --create-user the import makes this user`);
 }
 

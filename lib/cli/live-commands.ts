@@ -25,6 +25,7 @@ const liveCommands: Partial<Record<CommandName, () => Promise<RunLive>>> = {
     return (gateway, command) => captureDevice(gateway, command);
   },
   explain: async () => (await import('./explain-command.ts')).explainPacket,
+  who: async () => (await import('./who-command.ts')).whoMayReach,
   diagnose: async () => (await import('./diagnose-command.ts')).diagnose,
   flows: async () => (await import('./flow-commands.ts')).listFlows,
   refusals: async () => (await import('./flow-commands.ts')).listRefusals,

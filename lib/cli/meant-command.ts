@@ -2,21 +2,18 @@
 // words in the wrong order, or a verb that other programs have.
 
 import { distance } from 'fastest-levenshtein';
+import { otherVerbs } from './grammar.ts';
 
 /** Verbs of other programs, and what is here for them. */
 const OTHER_VERBS: Readonly<Record<string, readonly string[]>> = {
-  add: ['create', 'add'],
+  ...otherVerbs,
   new: ['create'],
   make: ['create'],
   register: ['create'],
-  ls: ['list'],
-  show: ['list', 'show'],
-  get: ['list', 'config', 'show'],
+  show: ['members', 'list', 'show'],
+  get: ['members', 'list', 'config', 'show'],
   status: ['list'],
-  delete: ['revoke', 'remove'],
-  rm: ['delete', 'revoke', 'remove'],
   del: ['delete'],
-  remove: ['delete', 'revoke', 'remove'],
   destroy: ['delete'],
   revoke: ['delete', 'disable'],
   edit: ['update', 'set'],
@@ -58,19 +55,24 @@ const PART = 3;
 export function meantCommand(words: readonly string[], names: readonly string[]): string | null {
   const [first = '', second = ''] = words.map((word) => word.toLowerCase());
   const ofNoun = names.filter((name) => name.startsWith(`${first} `));
-  const known = ofNoun.length === 0 ? names : ofNoun;
+  const isOfNoun = ofNoun.length > 0;
+  const known = isOfNoun ? ofNoun : names;
   const tries = [
     [first, second],
     [second, first],
   ].flatMap(([noun = '', verb = '']) => spellings(noun, verb));
-  const exact = tries.find((one) => known.includes(one));
+  // A noun alone, devices say, asks for its list.
+  const lists = second === '' ? spellings(first, 'list') : [];
+  const exact = [...tries, ...lists].find((one) => known.includes(one));
   if (exact !== undefined) return exact;
   let [meant, fewest]: [string | null, number] = [null, Number.POSITIVE_INFINITY];
   for (const one of tries)
     for (const name of known) {
+      const most = Math.max(1, Math.floor((isOfNoun ? second : one).length / PART));
+      // So many letters more or fewer are so many slips.
+      if (Math.abs(one.length - name.length) > most) continue;
       const slips = slipsBetween(one, name);
-      if (slips <= Math.max(1, Math.floor(one.length / PART)) && slips < fewest)
-        [meant, fewest] = [name, slips];
+      if (slips <= most && slips < fewest) [meant, fewest] = [name, slips];
     }
   return meant;
 }
@@ -88,11 +90,17 @@ function spellings(noun: string, verb: string): string[] {
   return [...new Set(nouns)].flatMap((one) => verbs.map((other) => `${one} ${other}`.trim()));
 }
 
-/** The option that was probably meant; null where none is near. */
+/** So many letters at the beginning of an option may stand for all of it. */
+const BEGINNING = 2;
+
+/** The option that was probably meant, by a slip or by its beginning; null where none is near. */
 export function meantOption(typed: string, names: readonly string[]): string | null {
-  const near = names.map((name) => [distance(typed, name), name] as const);
+  const most = Math.max(1, Math.floor(typed.length / PART));
+  const near = names.map((name) => [slipsBetween(typed, name), name] as const);
   const [nearest] = near.toSorted(([a], [b]) => a - b);
-  if (nearest === undefined || nearest[0] > Math.max(2, Math.floor(typed.length / PART)))
-    return null;
-  return nearest[1];
+  if (nearest !== undefined && nearest[0] <= most) return nearest[1];
+  const begin = (one: string, other: string): boolean =>
+    one.length >= BEGINNING && other.startsWith(one);
+  const alike = names.filter((name) => begin(name, typed) || begin(typed, name));
+  return alike.length === 1 ? (alike[0] ?? null) : null;
 }

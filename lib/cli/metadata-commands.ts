@@ -6,7 +6,7 @@ import { commandLine } from '../kit/process/command-line.ts';
 import type { CommandName } from './grammar.ts';
 import { performOperation } from './perform.ts';
 import type { Command, Given, Outcome, Run } from './run.ts';
-import { table } from './text-table.ts';
+import { below, listed, type Listed } from './screen.ts';
 
 /** The commands. */
 export const metadataCommands: Partial<Record<CommandName, Run>> = {
@@ -52,14 +52,14 @@ async function about(
   const after = asked === null ? before : await metadataState(given.database, entry);
   if (after === null) throw new Error(`${id} is gone`);
   const said = says(before, after);
-  return { text: [...(said === null ? [] : [said]), ...lines(after)].join('\n'), data: after };
+  return { ...below(...(said === null ? [] : [said]), ...lines(after)), data: after };
 }
 
 function formerOf({ certificates }: MetadataState): number {
   return certificates.filter(({ state }) => state === 'former').length;
 }
 
-function lines(state: MetadataState): string[] {
+function lines(state: MetadataState): (string | Listed)[] {
   const time = (at: Date | null): string => at?.toISOString() ?? 'never';
   const facts = [
     `address      ${state.url}`,
@@ -73,5 +73,10 @@ function lines(state: MetadataState): string[] {
     validUntil.toISOString().slice(0, 10),
     sha256,
   ]);
-  return [...facts, table(['certificate', 'valid until', 'sha256'], rows)];
+  const columns = [
+    ['certificate', 'fixed'],
+    ['valid until', 'fixed'],
+    ['sha256', 'fixed'],
+  ] as const;
+  return [...facts, listed(columns, rows)];
 }

@@ -34,6 +34,11 @@ export function isShortId(text: string): boolean {
   return SHORT_ID.test(text);
 }
 
+/** Whether a text is an id or the end of one. */
+export function isIdOrEnd(text: string): boolean {
+  return isUuid(text) || isShortId(text);
+}
+
 /** A whole id as it was typed; else the id of what was named. */
 export function idAsTyped(typed: string | null | undefined, id: string | undefined): string {
   return typed != null && isUuid(typed) ? typed : (id ?? '');
@@ -41,7 +46,7 @@ export function idAsTyped(typed: string | null | undefined, id: string | undefin
 
 /** An e-mail address as it was typed; else that of the user who was named by an id. */
 export function emailAsTyped(typed: string | undefined, email: unknown): string {
-  const isId = typed === undefined || isUuid(typed) || isShortId(typed);
+  const isId = typed === undefined || isIdOrEnd(typed);
   return isId ? String(email) : typed;
 }
 
@@ -80,14 +85,14 @@ export function findsBy(search: Search): Finds {
 }
 
 /** The device that somebody means; null: there is none. */
-export async function deviceMeant(search: Search, named: string): Promise<NamedDevice | null> {
+async function deviceMeant(search: Search, named: string): Promise<NamedDevice | null> {
   if (isUuid(named)) return (await search.devices({ id: named.toLowerCase() }))[0] ?? null;
   if (isAddress(named)) return (await search.devices({ address: named }))[0] ?? null;
   // An owner chooses the names of their devices, so what only one device can be is tried first.
   const owned = await deviceOfOwner(search, named);
   if (owned !== undefined) return owned;
   const found = await search.devices({ name: named });
-  if (SHORT_ID.test(named)) {
+  if (isShortId(named)) {
     const ending = await search.devices({ idEnd: named.toLowerCase() });
     found.push(...ending.filter(({ id }) => found.every((one) => one.id !== id)));
   }
@@ -121,7 +126,7 @@ async function deviceOfOwner(
 
 /** The user whom somebody means; null: there is none. */
 export async function userMeant(search: Search, named: string): Promise<Named | null> {
-  if (!isUuid(named) && !SHORT_ID.test(named)) return search.user({ email: named });
+  if (!isIdOrEnd(named)) return search.user({ email: named });
   const id = await idMeant(search, 'User', named, async (one) => {
     const user = await search.user({ id: one });
     return user?.name ?? one;
@@ -133,7 +138,7 @@ export async function userMeant(search: Search, named: string): Promise<Named | 
 export async function groupMeant(search: Search, named: string): Promise<Named | null> {
   if (isUuid(named)) return search.group({ id: named.toLowerCase() });
   const group = await search.group({ name: named });
-  if (!SHORT_ID.test(named)) return group;
+  if (!isShortId(named)) return group;
   const ids = await search.idsEnding('Group', named.toLowerCase());
   const found = [...new Set([...(group === null ? [] : [group.id]), ...ids])];
   if (found.length > 1) throw severalMeant('groups', named, found, found.length, 'group list');
@@ -156,7 +161,7 @@ async function idMeant(
   named: string,
   inWords: (id: string) => Promise<string> = async (id) => id,
 ): Promise<string> {
-  if (!SHORT_ID.test(named)) return named;
+  if (!isShortId(named)) return named;
   const found = await search.idsEnding(kind, named.toLowerCase());
   const [plural, list] = LISTS[kind];
   if (found.length < 2) return found[0] ?? named;

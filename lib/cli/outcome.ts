@@ -40,6 +40,8 @@ const withSettings: Partial<Record<CommandName, Commands<RunWithSettings>>> = {
 
 const general: Commands<Run> = async () => (await import('./commands.ts')).databaseCommands;
 const devices: Commands<Run> = async () => (await import('./device-commands.ts')).deviceCommands;
+const deviceLists: Commands<Run> = async () =>
+  (await import('./device-list.ts')).deviceListCommands;
 const users: Commands<Run> = async () => (await import('./record-commands.ts')).recordCommands;
 const rules: Commands<Run> = async () => (await import('./rule-commands.ts')).ruleCommands;
 const groups: Commands<Run> = async () => (await import('./group-commands.ts')).groupCommands;
@@ -50,6 +52,7 @@ const configuration: Commands<Run> = async () =>
 const enrolment: Commands<Run> = async () =>
   (await import('./enrolment-commands.ts')).enrolmentCommands;
 const gateways: Commands<Run> = async () => (await import('./gateway-commands.ts')).gatewayCommands;
+const statuses: Commands<Run> = async () => (await import('./status-command.ts')).statusCommands;
 const providers: Commands<Run> = async () =>
   (await import('./provider-commands.ts')).providerCommands;
 const metadata: Commands<Run> = async () =>
@@ -68,7 +71,7 @@ const others: Partial<Record<CommandName, Commands<Run>>> = {
   'user set-password': users,
   'user enrol': enrolment,
   'device create': devices,
-  'device list': devices,
+  'device list': deviceLists,
   'device config': devices,
   'rule list': rules,
   'group list': groups,
@@ -85,6 +88,7 @@ const others: Partial<Record<CommandName, Commands<Run>>> = {
   'provider refresh': metadata,
   'provider drop-certificate': metadata,
   'gateway list': gateways,
+  status: statuses,
   'database compact': database,
 };
 

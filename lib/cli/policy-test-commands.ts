@@ -8,8 +8,7 @@ import type { Shown } from '../kit/records/shown.ts';
 import { findUser } from './finds.ts';
 import type { CommandName } from './grammar.ts';
 import type { Command, Given, Outcome, Run } from './run.ts';
-import { listed } from './screen.ts';
-import { table } from './text-table.ts';
+import { below, listed } from './screen.ts';
 
 /** The commands. */
 export const policyTestCommands: Partial<Record<CommandName, Run>> = {
@@ -38,8 +37,14 @@ async function runTests(given: Given, command: Command): Promise<Outcome> {
   const said = `${tests.length} policy test(s): ${data.passed} pass, ${data.failed} fail.`;
   if (failing.length === 0) return { text: said, data };
   const lines = failing.map((row, i) => [...row.slice(0, 4), reasons[i] ?? '']);
-  const failures = table(['id', 'name', 'whose', 'packet', 'why it fails'], lines);
-  return { text: `${said}\n\n${failures}`, data, isBad: true };
+  const columns = [
+    ['id', 'id'],
+    ['name', 'text'],
+    ['whose', 'text'],
+    ['packet', 'fixed'],
+    ['why it fails', 'text'],
+  ] as const;
+  return { ...below(said, '', listed(columns, lines)), data, isBad: true };
 }
 
 /** Tests as they are shown, and as cells of a table. */

@@ -14,6 +14,15 @@ import { findUser } from './finds.ts';
 import type { CommandName } from './grammar.ts';
 import { performOperation } from './perform.ts';
 import type { Command, Given, Outcome, Run } from './run.ts';
+import { screenTable } from './screen.ts';
+import type { Column } from './text-table.ts';
+
+/** What a terminal shows of a provider. */
+const COLUMNS: readonly Column[] = [
+  { label: 'id', kind: 'fixed' },
+  { label: 'name', kind: 'text' },
+  { label: 'e-mail addresses', kind: 'fixed' },
+];
 
 /** The commands. */
 export const providerCommands: Partial<Record<CommandName, Run>> = {
@@ -29,10 +38,16 @@ async function listProviders(given: Given): Promise<Outcome> {
     const trusted = authority !== null && (await isTrusted(given.database, authority));
     rows.push({ id, label, trusted });
   }
-  const lines = rows.map(({ id, label, trusted }) =>
-    [id, label, trusted ? 'trusted' : 'not trusted'].join('\t'),
-  );
-  return { text: lines.join('\n'), data: rows };
+  const cells = rows.map(({ id, label, trusted }) => [
+    id,
+    label,
+    trusted ? 'trusted' : 'not trusted',
+  ]);
+  return {
+    text: cells.map((row) => row.join('\t')).join('\n'),
+    onScreen: (screen) => screenTable(screen, COLUMNS, cells),
+    data: rows,
+  };
 }
 
 async function setTrust(trusted: boolean, given: Given, { options }: Command): Promise<Outcome> {

@@ -5,6 +5,7 @@ import { readWaits } from '../auth/attempts.ts';
 import { showUsers } from '../domain/users/users.ts';
 import type { Hints } from './error-words.ts';
 import { findUser } from './finds.ts';
+import { forPrograms } from './for-programs.ts';
 import type { CommandName } from './grammar.ts';
 import { emailAsTyped } from './naming.ts';
 import { labelOfPassword, passwordOf } from './passwords.ts';
@@ -26,15 +27,17 @@ export const recordCommands: Partial<Record<CommandName, Run>> = {
 };
 
 async function createUser(given: Given, { options }: Command): Promise<Outcome> {
-  const { email = '', role, passwordStdin, noPassword } = options;
+  const { email = '', name, role, passwordStdin, noPassword } = options;
   const password = noPassword ? null : await passwordOf(passwordStdin, given.readStdin);
-  const user = { email, ...(role === undefined ? {} : { role }), ...typedTwice(password) };
-  const { answer } = await performOperation(
+  const said = { ...(name === undefined ? {} : { name }), ...(role === undefined ? {} : { role }) };
+  const user = { email, ...said, ...typedTwice(password) };
+  const { answer: made } = await performOperation(
     given,
     'createUser',
     { body: { user } },
     { hints: HINTS },
   );
+  const answer = forPrograms(made);
   if (password === null || passwordStdin)
     return { text: `${String(answer['email'])} is made, ${String(answer['role'])}.`, data: answer };
   return {
@@ -49,9 +52,12 @@ async function listUsers({ database, rooms }: Given): Promise<Outcome> {
   const users = await readUsers(database);
   const waits = await readWaits(database, users);
   const shown = await showUsers(database, users, await recall.configuration());
+  // The column is there where it holds something.
+  const hasNames = users.some(({ name }) => name !== null);
   const rows = users.map((user, i) => [
     user.id,
     user.email,
+    ...(hasNames ? [user.name ?? ''] : []),
     roleOf(user),
     stateOf(user, waits.get(user.id), shown[i]?.quota_exceeded === true),
     user.last_signed_in_at?.toISOString() ?? 'never signed in',
@@ -61,13 +67,14 @@ async function listUsers({ database, rooms }: Given): Promise<Outcome> {
       [
         ['id', 'id'],
         ['e-mail', 'text'],
+        ...(hasNames ? [['name', 'text'] as const] : []),
         ['role', 'text'],
         ['state', 'state'],
         ['last sign-in', 'time'],
       ],
       rows,
     ),
-    data: shown,
+    data: shown.map(forPrograms),
   };
 }
 

@@ -1,6 +1,6 @@
 // The command `rule list`.
 
-import { readRules, readUsers, type RuleRow } from '../../models/index.ts';
+import { portRangeOf, readRules, readUsers, type RuleRow } from '../../models/index.ts';
 import { meantNetwork } from '../domain/rules/meaning.ts';
 import { ruleState, showRule } from '../domain/rules/rules.ts';
 import { findGroup, findUser } from './finds.ts';
@@ -31,8 +31,8 @@ async function listRules(
   ]);
   const rows = rules.map((rule) => {
     const { port_type: type, port_start: start, port_end: end } = rule;
-    const range = start === end ? `${start}` : `${start} - ${end}`;
-    const ports = type === null ? (rule.protocol ?? 'all') : `${type} ${range}`;
+    const ports =
+      type === null ? (rule.protocol ?? 'all') : `${type} ${portRangeOf(start, end) ?? ''}`;
     const owner = rule.user_id ?? rule.group_id;
     const whose = owner === null ? 'everyone' : (names.get(owner) ?? owner);
     const network = meantNetwork(rule.destination);

@@ -2,8 +2,8 @@
 
 import { commandLine } from '../kit/process/command-line.ts';
 import type { CommandName } from './grammar.ts';
-import { idAsTyped } from './naming.ts';
-import type { Row, Sending } from './row.ts';
+import type { Finds, Row, Sending } from './row.ts';
+import type { Options } from './run.ts';
 import { RULE_HINTS, ruleFields, type RuleOwner, typedChanges } from './rule-fields.ts';
 
 /** Rows of commands. */
@@ -32,10 +32,10 @@ export const ruleRows = {
     forced: 'the rule is changed',
     async sends({ options }, finds) {
       const rule = typedChanges(options);
-      return { params: { id: (await finds.rule(options.id ?? '')).id }, body: { rule } };
+      return { ...(await meant(options, finds)), body: { rule } };
     },
-    says: ({ answer, command: { options }, failing }) => ({
-      text: `${idAsTyped(options.id, String(answer['id']))} is changed.`,
+    says: ({ answer, sent: { named }, failing }) => ({
+      text: `${named} is changed.`,
       data: answer,
       ...failuresNote(failing),
     }),
@@ -44,33 +44,37 @@ export const ruleRows = {
   'rule disable': switching(false),
   'rule delete': {
     operation: 'deleteRule',
-    sends: async ({ options: { id = '' } }, finds) => ({
-      params: { id: (await finds.rule(id)).id },
+    sends: ({ options }, finds) => meant(options, finds),
+    says: ({ sent: { named }, failing }) => ({
+      text: `${named} is removed.`,
+      data: { id: named, removed: true },
+      ...failuresNote(failing),
     }),
-    says({ params, command: { options }, failing }) {
-      const id = idAsTyped(options.id, params['id']);
-      const data = { id, removed: true };
-      return { text: `${id} is removed.`, data, ...failuresNote(failing) };
-    },
   },
 } as const satisfies Partial<Record<CommandName, Row>>;
+
+/** The rule that is meant; a whole id is said as it was typed. */
+async function meant({ id: typed = '' }: Options, finds: Finds): Promise<Sending> {
+  const { id, name } = await finds.rule(typed);
+  return { params: { id }, named: name };
+}
 
 function switching(isOn: boolean): Row {
   return {
     operation: 'updateRule',
     hints: RULE_HINTS,
     forced: 'the rule is enabled',
-    sends: async ({ options: { id = '' } }, finds): Promise<Sending> => ({
-      params: { id: (await finds.rule(id)).id },
+    sends: async ({ options }, finds): Promise<Sending> => ({
+      ...(await meant(options, finds)),
       body: { rule: { enabled: isOn } },
       // What is switched off may always be.
       ...(isOn ? {} : { force: true }),
     }),
-    says({ params, command: { options }, failing }) {
-      const id = idAsTyped(options.id, params['id']);
-      const text = `${id} is ${isOn ? 'enabled' : 'disabled'}.`;
-      return { text, data: { id, enabled: isOn }, ...failuresNote(failing) };
-    },
+    says: ({ sent: { named }, failing }) => ({
+      text: `${named} is ${isOn ? 'enabled' : 'disabled'}.`,
+      data: { id: named, enabled: isOn },
+      ...failuresNote(failing),
+    }),
   };
 }
 

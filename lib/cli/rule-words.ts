@@ -16,6 +16,9 @@ export interface ShownRule {
   readonly description: string | null;
 }
 
+/** Rules that are asked for at once: each request has a connection of its own. */
+const RULES_AT_ONCE = 20;
+
 /** Whom rules and their owners are asked of. */
 interface KnowsRules {
   readonly finds: Pick<Finds, 'user' | 'group'>;
@@ -32,12 +35,17 @@ export function ruleInWords(rule: ShownRule, whose: string): string {
 
 /** Rules by their ids in words, asked of the gateway; one that was removed stays an id. */
 export async function rulesInWords(gateway: KnowsRules, ids: readonly string[]): Promise<string[]> {
-  return Promise.all(
-    ids.map(async (id) => {
-      const rule = await gateway.findRuleById(id);
-      return rule === null ? id : ruleInWords(rule, await ownerOf(gateway, rule));
-    }),
-  );
+  const words: string[] = [];
+  for (let start = 0; start < ids.length; start += RULES_AT_ONCE) {
+    const some = ids.slice(start, start + RULES_AT_ONCE);
+    words.push(...(await Promise.all(some.map((id) => foundInWords(gateway, id)))));
+  }
+  return words;
+}
+
+async function foundInWords(gateway: KnowsRules, id: string): Promise<string> {
+  const rule = await gateway.findRuleById(id);
+  return rule === null ? id : ruleInWords(rule, await ownerOf(gateway, rule));
 }
 
 async function ownerOf(gateway: KnowsRules, rule: ShownRule): Promise<string> {

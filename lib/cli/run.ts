@@ -33,6 +33,8 @@ export interface Options {
   readonly step?: string;
   /** When it ends; null for never. */
   readonly at?: Date | null;
+  /** The day of which `at` is the start, where no time was typed. */
+  readonly atDay?: string;
   readonly role?: string;
   /** Limits to and from a device, in bits per second; the rules of the API validate them. */
   readonly down?: string;
@@ -57,8 +59,16 @@ export interface Options {
   readonly replace: boolean;
   /** Validates, and writes nothing. */
   readonly dryRun: boolean;
-  /** While gateways run. */
+  /** Devices that are online; for keys: while gateways run. */
   readonly online: boolean;
+  /** Devices whose client's file is out of date. */
+  readonly outdated: boolean;
+  /** The user who owns the devices. */
+  readonly owner?: string;
+  /** How long devices made no handshake, as it was typed. */
+  readonly stale?: string;
+  /** By what devices are sorted. */
+  readonly sort?: string;
   /** Makes the user who does not exist. */
   readonly createUser: boolean;
   /** Makes what decides nothing until it is enabled. */
@@ -92,6 +102,8 @@ export interface Options {
   readonly rule?: string;
   /** Why packets were refused. */
   readonly reason?: string;
+  /** Goes on, and shows the whole list as it is by then. */
+  readonly watch: boolean;
   /** Goes on and shows what comes. */
   readonly follow: boolean;
   /** What has ended, instead of what is alive. */

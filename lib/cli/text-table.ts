@@ -1,12 +1,13 @@
 // Tables for a terminal: a line of labels, then a line for each row, in columns.
 
 /**
- * A column. At a terminal a text may be cut, a time is shown as how long ago it was, and a state in
- * its colour; an id is shown by its end where the table is too wide.
+ * A column. At a terminal a text may be cut, of a place the text before an address or an id, a time
+ * is shown as how long ago it was, bytes in a unit that fits them, and a state in its colour; an id
+ * is shown by its end where the table is too wide.
  */
 export interface Column {
   readonly label: string;
-  readonly kind: 'fixed' | 'text' | 'id' | 'time' | 'state';
+  readonly kind: 'fixed' | 'text' | 'place' | 'id' | 'time' | 'bytes' | 'state';
 }
 
 /** A terminal. */

@@ -6,7 +6,8 @@ import { UsageError } from '../kit/process/usage-error.ts';
 import type { LocalGateway } from './ask-gateway.ts';
 import type { Hints } from './error-words.ts';
 import type { Command, Outcome } from './run.ts';
-import { secondOf, table } from './text-table.ts';
+import { below, listed, type Listed } from './screen.ts';
+import { secondOf } from './text-table.ts';
 
 const HINTS: Hints = {
   reason:
@@ -31,11 +32,11 @@ export async function showTraffic(gateway: LocalGateway, command: Command): Prom
     return { text: file.replace(/\n$/, ''), data: null };
   }
   const { data } = (await gateway.ask('GET', path, undefined, HINTS)) as { data: Traffic };
-  return { text: trafficText(data), data };
+  return { ...trafficShown(data), data };
 }
 
 async function pathOf(gateway: LocalGateway, { operand, options }: Command): Promise<string> {
-  const { user, group, rule, reason, from, to, step, csv } = options;
+  const { user, group, rule, reason, since, from = since, to, step, csv } = options;
   const named = [operand ?? undefined, user, group, rule, reason].filter(
     (word) => word !== undefined,
   );
@@ -62,28 +63,29 @@ async function whoseOf(
   return rule === undefined ? '' : `rules/${(await gateway.finds.rule(rule)).id}/`;
 }
 
-function trafficText({ from, to, step, totals, points, refusals = [] }: Traffic): string {
+function trafficShown({ from, to, step, totals, points, refusals = [] }: Traffic): Listed {
   const names = Object.keys(totals);
   const counted = points.filter((point) => names.some((name) => Number(point[name]) > 0));
   const span = `${secondOf(from)} to ${secondOf(to)}, steps of ${step} s`;
-  if (counted.length === 0) return `nothing was counted, ${span}`;
+  if (counted.length === 0) return below(`nothing was counted, ${span}`);
   const lines = counted.map((point) => [
     secondOf(point.at),
     ...names.map((name) => String(point[name])),
   ]);
   const sums = ['all', ...names.map((name) => String(totals[name]))];
-  const labels = ['since', ...names.map((name) => LABELS[name] ?? name)];
-  return [
+  const counts = names.map((name) => {
+    const kind = name.endsWith('bytes') ? 'bytes' : 'fixed';
+    return [LABELS[name] ?? name, kind] as const;
+  });
+  const why = [
+    ['refused because of', 'fixed'],
+    ['packets', 'fixed'],
+  ] as const;
+  const reasons = refusals.map(({ reason, packets }) => [reason, String(packets)]);
+  return below(
     span,
-    table(labels, [...lines, sums]),
-    ...(refusals.length === 0
-      ? []
-      : [
-          '',
-          table(
-            ['refused because of', 'packets'],
-            refusals.map(({ reason, packets }) => [reason, String(packets)]),
-          ),
-        ]),
-  ].join('\n');
+    // A history is read by the clock, and not from now.
+    listed([['since', 'fixed'], ...counts], [...lines, sums]),
+    ...(refusals.length === 0 ? [] : ['', listed(why, reasons)]),
+  );
 }

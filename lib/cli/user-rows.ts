@@ -1,9 +1,13 @@
 // The commands that change or delete a user, or let in one who is locked out.
 
 import type { CommandName } from './grammar.ts';
-import { LIMIT_HINTS, limitsInWords, userLimits } from './limit-fields.ts';
+import { LIMIT_HINTS, limitsSaid, speedsInWords, speedsOf, userLimits } from './limit-fields.ts';
 import { emailAsTyped } from './naming.ts';
 import type { Finds, Row, Sending } from './row.ts';
+import { printable } from './text-table.ts';
+
+/** In place of a name: there is none. */
+const NO_NAME = 'none';
 
 /** Rows of commands. */
 export const userRows = {
@@ -15,16 +19,26 @@ export const userRows = {
     sends: ({ options }, finds) => changed(options.email, finds, userLimits(options)),
     says({ answer }) {
       const { email, quota } = answer;
-      const { text, data } = limitsInWords(
-        answer,
-        `Each device of ${String(email)}`,
-        'the settings say',
-      );
-      const bytes = quota === null ? 'what the settings say' : `${Number(quota)} bytes`;
-      return {
-        text: `${text} All of them together carry ${bytes} in a month.`,
-        data: { ...data, quota },
-      };
+      const [who, otherwise] = [`Each device of ${String(email)}`, 'the settings say'];
+      const said = limitsSaid((inWords) => {
+        const bytes = quota === null ? `what ${otherwise}` : inWords(Number(quota), 'amount');
+        const speeds = speedsInWords(answer, who, otherwise, inWords);
+        return `${speeds} All of them together carry ${bytes} in a month.`;
+      });
+      return { ...said, data: { ...speedsOf(answer), quota } };
+    },
+  },
+  'user rename': {
+    operation: 'updateUser',
+    sends: ({ options: { email, name } }, finds) =>
+      changed(email, finds, { name: name === NO_NAME ? null : name }),
+    says({ answer, command: { options } }) {
+      const [email, name] = [emailAsTyped(options.email, answer['email']), answer['name']];
+      const text =
+        typeof name === 'string'
+          ? `${email} is called ${printable(name)}.`
+          : `${email} has no name.`;
+      return { text, data: { email, name } };
     },
   },
   'user set-role': {

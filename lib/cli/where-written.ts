@@ -18,6 +18,7 @@ const names: Readonly<Record<WhereWritten, readonly CommandName[]>> = {
     'user enable',
     'user limit',
     'user set-role',
+    'user rename',
     'user delete',
     'device create',
     'device enable',

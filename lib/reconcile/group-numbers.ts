@@ -2,7 +2,8 @@
 // as somebody holds it. Numbers are used again only once all have been used: so nothing that is
 // still in force for a group that is gone can mean another one.
 
-import { GROUP_NUMBERS, groupScope } from '../../dataplane/index.ts';
+import { GLOBAL_SCOPE, GROUP_NUMBERS, groupScope } from '../../dataplane/index.ts';
+import type { ObeyedRule } from '../../models/index.ts';
 
 interface Held {
   readonly id: string;
@@ -65,7 +66,11 @@ export function releaseAll(numbers: GroupNumbers, groups: string): void {
   for (let i = 0; i < groups.length; i += 1) numbers.release(groups.charCodeAt(i));
 }
 
-/** Holds the number of a group; the name of the scope of its rules. */
-export function holdScope(numbers: GroupNumbers, id: string): string {
-  return groupScope(numbers.hold(id));
+/** The name of the scope of a rule; holds the number of its group. */
+export function holdScope(
+  numbers: GroupNumbers,
+  { user_id: userId, group_id: groupId }: Pick<ObeyedRule, 'user_id' | 'group_id'>,
+): string {
+  if (userId !== null) return userId;
+  return groupId === null ? GLOBAL_SCOPE : groupScope(numbers.hold(groupId));
 }

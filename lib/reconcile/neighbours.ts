@@ -47,7 +47,7 @@ export class Neighbours {
     return this.#lastBackupMs;
   }
 
-  /** Looks who else lives, and what was written into the row of this gateway for all of them. */
+  /** Looks who else lives, and when the database was backed up last. */
   async meet(nowMs: number): Promise<void> {
     const { database, gatewayId } = this.#options;
     const seenSince = new Date(nowMs - ALIVE_MS);

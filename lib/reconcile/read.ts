@@ -12,6 +12,7 @@ import {
   readChanges,
   readConfiguration,
   readDeviceEnds,
+  inPages,
   readDevices,
   readGroupsOfUsers,
   readRules,
@@ -260,13 +261,10 @@ async function readEverything(
     takePage: (rows: Map<string, Row>) => Promise<void> | void,
   ): Promise<Set<string>> {
     const ids = new Set<string>();
-    let after: Row | undefined;
-    do {
-      const page = await read(database, { ...(after && { after }), limit: PAGE, transaction });
+    for await (const page of inPages(PAGE, (some) => read(database, { ...some, transaction }))) {
       await takePage(new Map(page.map((row) => [row.id, row])));
       for (const { id } of page) ids.add(id);
-      after = page.length < PAGE ? undefined : page.at(-1);
-    } while (after !== undefined);
+    }
     return ids;
   }
 }

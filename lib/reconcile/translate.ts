@@ -106,11 +106,9 @@ export function translateDevice(
   const presharedKey = new Uint8Array(Buffer.from(device.preshared_key, 'base64'));
   if (presharedKey.length !== KEY_BYTES)
     return { message: 'its preshared key is not 32 bytes in base64' };
-  const ipv4 = addressIn(device.ipv4, settings.ipv4);
-  const ipv6 = addressIn(device.ipv6, settings.ipv6);
+  const { ipv4, ipv6, routes } = placesOf(device, settings);
   if (ipv4 === null && ipv6 === null)
     return { message: 'it has no address inside the networks of the gateway' };
-  const routes = routesOf(device.routes ?? [], settings);
   const mtu = device.use_default_mtu ? null : checkedMtu(device.mtu);
   return {
     publicKey: device.public_key,
@@ -124,11 +122,26 @@ export function translateDevice(
   };
 }
 
+/** The addresses of a device, and the networks behind it. */
+export function placesOf(
+  device: Pick<ObeyedDevice, 'ipv4' | 'ipv6' | 'routes'>,
+  settings: Pick<TranslateSettings, 'ipv4' | 'ipv6'>,
+): Pick<PeerConfig, 'ipv4' | 'ipv6'> & { readonly routes: readonly NetworkRange[] } {
+  return {
+    ipv4: addressIn(device.ipv4, settings.ipv4),
+    ipv6: addressIn(device.ipv6, settings.ipv6),
+    routes: routesOf(device.routes ?? [], settings),
+  };
+}
+
 /**
  * Networks behind a device, of the IP versions of the tunnel. One that meets a tunnel network would
  * take the packets of other devices: it is ignored.
  */
-function routesOf(texts: readonly string[], { ipv4, ipv6 }: TranslateSettings): NetworkRange[] {
+function routesOf(
+  texts: readonly string[],
+  { ipv4, ipv6 }: Pick<TranslateSettings, 'ipv4' | 'ipv6'>,
+): NetworkRange[] {
   const routes: NetworkRange[] = [];
   for (const text of texts) {
     const read = parseDestination(text);

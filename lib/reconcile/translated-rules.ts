@@ -5,7 +5,6 @@
 import {
   type Amendment,
   besideScope,
-  GLOBAL_SCOPE,
   groupOfScope,
   type RuleConfig,
   stagedScope,
@@ -165,10 +164,9 @@ export class TranslatedRules {
   }
 
   /** The scope of a rule; takes hold of the number of its group. */
-  #hold({ user_id, group_id, enforced }: ObeyedRule): string {
-    const scope =
-      user_id ?? (group_id === null ? GLOBAL_SCOPE : holdScope(this.#numbers, group_id));
-    return enforced ? scope : stagedScope(scope);
+  #hold(rule: ObeyedRule): string {
+    const scope = holdScope(this.#numbers, rule);
+    return rule.enforced ? scope : stagedScope(scope);
   }
 
   #mark(scope: string, id: string): void {

@@ -9,13 +9,8 @@ import { isOpenScrape } from '../api/metrics.ts';
 import { type BearerOptions, findGoodOwner, somebodyOf } from '../api/bearer.ts';
 import type { KnownGood } from '../auth/known-good.ts';
 import { type Sessions, somebodyOf as somebodyOfSession } from '../auth/sessions.ts';
-import { Strangers } from '../auth/strangers.ts';
-import {
-  addressScope,
-  type FindAddress,
-  isForwarded,
-  isInAny,
-} from '../kit/http/client-address.ts';
+import { type StrangerOptions, Strangers } from '../auth/strangers.ts';
+import { type FindAddress, isForwarded } from '../kit/http/client-address.ts';
 import { withoutPrefix } from '../kit/http/conventions.ts';
 import { type GateOptions, REFUSED_HEADERS, REFUSED_STATUS } from '../kit/http/gate.ts';
 import type { TrustedProxies } from '../kit/http/trusted-proxies.ts';
@@ -24,7 +19,8 @@ import type { Counters } from '../kit/process/counters.ts';
 import { type Assets, isCurrentAsset } from '../web/kit/assets.ts';
 
 /** What strangers are recognised by. */
-export interface StrangerSources extends Pick<BearerOptions, 'services' | 'recall'> {
+export interface StrangerSources
+  extends Pick<BearerOptions, 'services' | 'recall'>, Pick<StrangerOptions, 'scopeOf'> {
   readonly sessions: Sessions;
   readonly known: KnownGood;
   readonly assets: Assets;
@@ -32,13 +28,14 @@ export interface StrangerSources extends Pick<BearerOptions, 'services' | 'recal
 
 /** The strangers of one server. */
 export function strangersOf(sources: StrangerSources): Strangers {
-  const { services, recall, sessions, known, assets } = sources;
+  const { services, recall, sessions, known, assets, scopeOf } = sources;
   const { config } = services;
   const prefix = prefixOf(config);
   return new Strangers({
     perSecond: config.apiRateLimit,
     nowMs: services.limitsNow,
     known,
+    scopeOf,
     cookie: sessions.cookies.nameOf('session'),
     metricsToken: config.metricsToken,
     isFree(request) {
@@ -73,7 +70,7 @@ export function gateOptions(
     keeper,
     counters,
     addressOf: findAddress,
-    isProxy: (peer) => isInAny(peer, proxies.ranges),
+    isProxy: proxies.trustsPeer,
     mayBeProxy: proxies.standsForMany,
     isForwarded,
     isTls,
@@ -100,7 +97,7 @@ export const strangers: Plugin<StrangersPlugin> = {
     server.ext('onRequest', async (request, h) => {
       const { req } = request.raw;
       if (keeper.hasChecked(req)) return h.continue;
-      const refusal = await keeper.check(req, addressScope(request.app.address ?? ''));
+      const refusal = await keeper.check(req, keeper.scopeOf(request.app.address ?? ''));
       if (refusal === null) return h.continue;
       counters.add('requests_refused', refusal.reason);
       const response = h.response(refusal.body).code(REFUSED_STATUS);

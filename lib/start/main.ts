@@ -5,7 +5,7 @@
 import process from 'node:process';
 import type { Worker } from 'node:worker_threads';
 import type { Config } from '../../config/index.ts';
-import { parseCommandLine } from '../cli/cli.ts';
+import { isAlone, parseCommandLine } from '../cli/cli.ts';
 import { withoutStartedAs } from '../kit/process/command-line.ts';
 import { endWellWithoutReader } from '../kit/process/lost-output.ts';
 import { EXIT_USAGE } from '../kit/process/usage-error.ts';
@@ -14,7 +14,7 @@ import { EXIT_USAGE } from '../kit/process/usage-error.ts';
 const WRITES_BY_ITSELF: ReadonlySet<string> = new Set(['serve', 'serve-rootless', 'capture']);
 
 async function main(argv: readonly string[]): Promise<number> {
-  const parsed = parseCommandLine(argv);
+  const parsed = await parseCommandLine(argv);
   if (!('command' in parsed) || !WRITES_BY_ITSELF.has(parsed.command.words)) endWellWithoutReader();
   if ('help' in parsed) {
     process.stdout.write(parsed.help);
@@ -30,6 +30,7 @@ async function main(argv: readonly string[]): Promise<number> {
     return EXIT_USAGE;
   }
   const { command } = parsed;
+  if (isAlone(command.words)) return (await import('./obey-alone.ts')).obeyAlone(command);
   const { readConfig } = await import('../../config/index.ts');
   const settings = readConfig();
   const { config } = settings;
@@ -42,7 +43,8 @@ async function workersOf(config: Config): Promise<Worker[]> {
   const { startWorkers } = await import('../../dataplane/index.ts');
   const { workersWarmUp } = await import('../kit/process/warm-up.ts');
   const { dataplaneEngine: engine, dataplaneWorkers: workers } = config;
-  return startWorkers({ engine, workers }, workersWarmUp(config));
+  const hasSockets = config.wireguardTun === 'sockets';
+  return startWorkers({ engine, workers, hasSockets }, workersWarmUp(config));
 }
 
 process.exitCode = await main(withoutStartedAs(process.argv.slice(2)));

@@ -4,7 +4,7 @@
 
 import process from 'node:process';
 import type { Worker } from 'node:worker_threads';
-import { type Config, describeConfig, type readConfig } from '../../config/index.ts';
+import { type Config, describeConfig, type readConfig, usesServer } from '../../config/index.ts';
 import type { Command, Outcome } from '../cli/run.ts';
 import { complain, complainOf, EXIT_FAILED, print, show } from './print.ts';
 
@@ -33,6 +33,7 @@ export async function obey({ command, settings, workers }: Asked): Promise<numbe
   const isServing = command.words === 'serve';
   const live = isServing ? null : await askRunning(command, config);
   if (live !== null) return live;
+  if (!usesServer(config)) (await import('../../models/early.ts')).startSqliteThread();
   const { obeyOnDatabase } = await import('./on-database.ts');
   return obeyOnDatabase({ command, config, warnings, advice, workers });
 }
@@ -54,6 +55,12 @@ async function askRunning(command: Command, config: Config): Promise<number | nu
     const say = (outcome: Outcome): void => print(outcome, command.options);
     const outcome = await outcomeOfLive(command, config, say);
     if (outcome === null) return null;
+    if (command.options.watch) {
+      const { watch } = await import('./watch.ts');
+      const again = async (): Promise<Outcome> =>
+        (await outcomeOfLive(command, config, say)) ?? outcome;
+      return await watch(again, command.options);
+    }
     if (outcome.isWritten !== true) await show(outcome, command.options);
     return 0;
   } catch (error) {

@@ -185,9 +185,9 @@ async function run(command: Command, { config, database, log, gateway }: Ready):
   const { outcomeOf } = await import('../cli/outcome.ts');
   const { untilObeyed } = await import('../cli/obeyed.ts');
   const open = (keys: EncryptionKeys) => openDatabase(config, keys, log, false);
-  const { outcome, isObeyed } = await untilObeyed(database, () =>
-    outcomeOf(command, { config, database, open, log, gateway }),
-  );
+  const obeyed = () => outcomeOf(command, { config, database, open, log, gateway });
+  if (command.options.watch) return (await import('./watch.ts')).watch(obeyed, command.options);
+  const { outcome, isObeyed } = await untilObeyed(database, obeyed);
   await show(outcome, command.options);
   if (outcome.note !== undefined) remark(outcome.note);
   if (!isObeyed) remark(NOT_OBEYED_YET);

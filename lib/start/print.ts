@@ -11,18 +11,29 @@ export const EXIT_FAILED = 1;
 
 /** Prints the result of a command: text for people, or data for programs. */
 export function print(outcome: Outcome, { json }: Command['options']): void {
-  process.stdout.write(json ? `${JSON.stringify(outcome.data)}\n` : textForPeople(outcome));
+  process.stdout.write(json ? jsonLine(outcome) : textForPeople(outcome));
 }
 
 /** Prints the result of a command; a list fits the terminal that it is printed to. */
 export async function show(outcome: Outcome, options: Command['options']): Promise<void> {
+  process.stdout.write(await outputOf(outcome, options));
+}
+
+/** What is printed of a command. */
+export async function outputOf(outcome: Outcome, { json }: Command['options']): Promise<string> {
+  if (json) return jsonLine(outcome);
   const { onScreen } = outcome;
   const screen =
-    onScreen === undefined || options.json || process.stdout.isTTY !== true
+    onScreen === undefined || process.stdout.isTTY !== true
       ? null
       : await (await import('../cli/screen.ts')).screenOf(process.stdout);
-  if (screen === null || onScreen === undefined) print(outcome, options);
-  else process.stdout.write(`${onScreen(screen)}\n`);
+  return screen === null || onScreen === undefined
+    ? textForPeople(outcome)
+    : `${onScreen(screen)}\n`;
+}
+
+function jsonLine({ data }: Outcome): string {
+  return `${JSON.stringify(data)}\n`;
 }
 
 /** Says on standard error what people should know. */

@@ -3,13 +3,7 @@
 
 import type { Server } from '@hapi/hapi';
 import { type Config, readRootless } from '../../config/index.ts';
-import {
-  type Gateway,
-  type GatewayFacts,
-  readFilesMax,
-  readFilesOpen,
-  releaseMemory,
-} from '../../dataplane/index.ts';
+import { type Gateway, type GatewayFacts, releaseMemory } from '../../dataplane/index.ts';
 import {
   type Database,
   type GatewayEgress,
@@ -31,7 +25,8 @@ import type { Followers } from './followers.ts';
 import { shrinkDatabase } from '../kit/database/shrinking.ts';
 import { forgetHistory, forgetRemovedHistory } from '../observe/history/keeping.ts';
 import { RecentTraffic } from '../observe/history/recent-traffic.ts';
-import { type HttpLimits, limitsWithin } from '../kit/http/listener.ts';
+import { Door, listensEverywhere } from '../kit/http/door.ts';
+import { HTTP_LIMITS, type HttpLimits, limitsWithin } from '../kit/http/listener.ts';
 import { openLocalSocket } from '../kit/http/local-socket.ts';
 import { localSocketPath } from '../kit/process/local-socket-path.ts';
 import { followCertificate } from '../kit/http/tls.ts';
@@ -113,11 +108,7 @@ export async function serveRequests(
   const { pastaFile: file } = readRootless();
   const watching = watchPasta({ ...shared, file, interfaceName: config.wireguardInterface });
   undo.push(async () => watching.stop());
-  const httpLimits = limitsWithin({
-    max: readFilesMax(),
-    open: readFilesOpen(),
-    relay: gateway.facts.relayFiles,
-  });
+  const httpLimits = limitsWithin(gateway.facts.files);
   const server = createServer({
     ...shared,
     ...(mails === null ? {} : { mails }),
@@ -154,10 +145,11 @@ export async function serveRequests(
     });
     undo.push(() => chores.stop());
     const close = listens ? await listen(server, { ...shared, httpLimits }, hasHost) : null;
+    const shut = listens ? openDoor(gateway, server, config, httpLimits) : null;
     if (listens) undo.push(releaseWhatStartTook());
     undo.push(async () => {
       state.isDraining = true;
-      await Promise.all([server.stop({ timeout: DRAIN_MS }), close?.(DRAIN_MS)]);
+      await Promise.all([server.stop({ timeout: DRAIN_MS }), close?.(DRAIN_MS), shut?.(DRAIN_MS)]);
     });
     announce(server, gateway, egress, config, log);
   } finally {
@@ -257,6 +249,25 @@ function startChores(
 function releaseWhatStartTook(): () => Promise<void> {
   const timer = setTimeout(releaseMemory, RELEASE_AFTER_MS).unref();
   return async () => clearTimeout(timer);
+}
+
+/**
+ * Lets devices ask at the gateway's own address where the listener takes what comes to any address.
+ * Returns what ends it: connections that are open have so many ms.
+ */
+function openDoor(
+  gateway: Gateway,
+  { listener, info }: Server,
+  { httpHost }: Config,
+  { connectionsMax = HTTP_LIMITS.connectionsMax }: Partial<HttpLimits>,
+): ((drainMs: number) => Promise<void>) | null {
+  if (!listensEverywhere(httpHost)) return null;
+  const door = new Door(listener, connectionsMax);
+  const close = gateway.openDoor(Number(info.port), door.take);
+  return async (ms) => {
+    await door.drain(ms);
+    close();
+  };
 }
 
 /** Listens for requests and for the commands of this host; the result ends only the commands. */

@@ -29,6 +29,7 @@ import { Recall } from '../kit/records/recall.ts';
 import { makeRooms } from '../rooms.ts';
 import { outsidePath } from '../api/routes.ts';
 import { throughTunnel } from '../kit/http/through-tunnel.ts';
+import { TunnelAddresses } from '../kit/http/tunnel-addresses.ts';
 import { TrustedProxies } from '../kit/http/trusted-proxies.ts';
 import { UnnamedProxies } from '../kit/http/unnamed-proxies.ts';
 import { readCertificate } from '../kit/http/tls.ts';
@@ -54,10 +55,11 @@ import { Pages } from '../web/kit/answers.ts';
 export function createServer(services: Services): Server {
   const { config, database, log, counters } = services;
   const limits = { ...HTTP_LIMITS, ...services.httpLimits };
-  const proxies = new TrustedProxies(config.trustedProxies, log);
+  const proxies = new TrustedProxies(config, log);
   const certificate = readCertificate(config);
   const isProxy = proxies.standsForMany;
-  const listener = createListener({ limits, counters, log, isProxy, tls: certificate });
+  const { scopeOf } = new TunnelAddresses(config);
+  const listener = createListener({ limits, counters, log, isProxy, scopeOf, tls: certificate });
   const server = Hapi.server({
     listener,
     tls: certificate !== null,
@@ -84,7 +86,7 @@ export function createServer(services: Services): Server {
   const sessions = new Sessions(services, known);
   const pages = new Pages({ database, recall, sessions, outside });
   const metrics = new Metrics({ ...services, captures: () => captures.counts });
-  const keeper = strangersOf({ services, recall, sessions, known, assets: pages.assets });
+  const keeper = strangersOf({ services, recall, sessions, known, assets: pages.assets, scopeOf });
   // A plugin whose `register` is synchronous is registered when the call returns.
   void server.register({
     plugin: errorAnswers,

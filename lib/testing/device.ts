@@ -21,7 +21,7 @@ import type { Answer } from '../observe/explain/fields.ts';
 import type { ShownEndedFlow, ShownFlow, ShownRefusal } from '../observe/live/fields.ts';
 import type { Api, Fields } from './api.ts';
 import { beginCapture, type CaptureWish, type TestCapture } from './capture.ts';
-import { DeviceAgent, fetchBy } from './fetch.ts';
+import { DeviceAgent, fetchBy, KeptConnections } from './fetch.ts';
 import { refuseUnknownOptions } from './options.ts';
 
 /** The most that one answer lists. */
@@ -72,6 +72,8 @@ export class TestDevice extends MemoryDevice {
   readonly record: Fields;
   readonly #api: Api;
   readonly #network: MemoryNetwork;
+  /** The connections of `fetch`. */
+  readonly #kept = new KeptConnections((address, port) => this.stream(address, port));
 
   constructor(
     network: MemoryNetwork,
@@ -127,7 +129,7 @@ export class TestDevice extends MemoryDevice {
 
   /** Sends an HTTP request from this device to an address, as the global `fetch` does. */
   async fetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
-    return fetchBy((address, port) => this.stream(address, port), input, init);
+    return fetchBy({ kept: this.#kept, fresh: () => this.agent() }, input, init);
   }
 
   /** Says why this device cannot connect, or that it is connected. */

@@ -1,6 +1,12 @@
 // HTTP of a device: an agent for `http.request`, and `fetch`. The global `fetch` takes no agent.
 
-import { Agent, type ClientRequestArgs, request } from 'node:http';
+import {
+  Agent,
+  type AgentOptions,
+  type ClientRequest,
+  type ClientRequestArgs,
+  request,
+} from 'node:http';
 import type { Duplex } from 'node:stream';
 
 /** Opens a TCP connection of the device. */
@@ -10,12 +16,20 @@ const HTTP_PORT = 80;
 /** Answers with these have no body (RFC 9110, 6.4.1). */
 const BODILESS: readonly number[] = [204, 205, 304];
 
+/** Methods that may be sent again where nobody has answered (RFC 9110, 9.2.2). */
+const REPEATABLE: readonly string[] = ['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'];
+/** Errors of a connection that the other side has ended. */
+const ENDED: readonly string[] = ['ECONNRESET', 'EPIPE'];
+/** Connections to one host that wait for a request, and how long: as long as undici lets them. */
+const IDLE_PER_HOST = 8;
+const IDLE_MS = 4_000;
+
 /** An agent whose connections are those of a device; names are not looked up. */
 export class DeviceAgent extends Agent {
   readonly #open: OpenStream;
 
-  constructor(open: OpenStream) {
-    super();
+  constructor(open: OpenStream, options: AgentOptions = {}) {
+    super(options);
     this.#open = open;
   }
 
@@ -24,9 +38,42 @@ export class DeviceAgent extends Agent {
   }
 }
 
+/** An agent whose connections serve one request after the other, as those of `fetch` do. */
+export class KeptConnections extends DeviceAgent {
+  /** Connections that wait for a request, and how each stops to wait. */
+  readonly #idle = new WeakMap<Duplex, () => void>();
+
+  constructor(open: OpenStream) {
+    super(open, { keepAlive: true, maxFreeSockets: IDLE_PER_HOST });
+  }
+
+  override keepSocketAlive(stream: Duplex): boolean {
+    const destroy = (): void => void stream.destroy();
+    const timer = setTimeout(destroy, IDLE_MS).unref();
+    this.#idle.set(stream, () => {
+      clearTimeout(timer);
+      stream.off('end', destroy);
+    });
+    // A host that ends its side takes no further request.
+    stream.once('end', destroy).resume();
+    return !stream.readableEnded;
+  }
+
+  override reuseSocket(stream: Duplex, asked: ClientRequest): void {
+    super.reuseSocket(stream, asked);
+    this.#idle.get(stream)?.();
+  }
+}
+
+/** What a request is sent by: connections that may be used again, and new ones. */
+export interface Agents {
+  readonly kept: Agent;
+  readonly fresh: () => Agent;
+}
+
 /** Sends a request of a device: `http` to an address, as the global `fetch` does. */
 export async function fetchBy(
-  open: OpenStream,
+  { kept, fresh }: Agents,
   input: string | URL | Request,
   init?: RequestInit,
 ): Promise<Response> {
@@ -34,8 +81,33 @@ export async function fetchBy(
   const url = new URL(asked.url);
   if (url.protocol !== 'http:')
     throw new TypeError(`fetch of a device takes http, not ${url.protocol}`);
-  const body = Buffer.from(await asked.arrayBuffer());
-  const agent = new DeviceAgent(open);
+  const sent: Sent = {
+    asked,
+    url,
+    body: asked.body === null ? null : Buffer.from(await asked.arrayBuffer()),
+    canAbort: input instanceof Request || (init?.signal ?? null) !== null,
+  };
+  if (!REPEATABLE.includes(asked.method)) return exchange(fresh(), sent);
+  try {
+    return await exchange(kept, sent);
+  } catch (error) {
+    if (!(error instanceof LateConnection)) throw error;
+    return exchange(fresh(), sent);
+  }
+}
+
+interface Sent {
+  readonly asked: Request;
+  readonly url: URL;
+  readonly body: Buffer | null;
+  /** Whether somebody may abort it: to listen for that costs as much as to send it. */
+  readonly canAbort: boolean;
+}
+
+/** A connection that had served another request has ended before it could serve this one. */
+class LateConnection extends Error {}
+
+function exchange(agent: Agent, { asked, url, body, canAbort }: Sent): Promise<Response> {
   return new Promise((resolve, reject) => {
     const sent = request(
       {
@@ -44,8 +116,8 @@ export async function fetchBy(
         port: url.port === '' ? HTTP_PORT : Number(url.port),
         path: `${url.pathname}${url.search}`,
         method: asked.method,
-        headers: { ...Object.fromEntries(asked.headers), host: url.host, connection: 'close' },
-        signal: asked.signal,
+        headers: { ...Object.fromEntries(asked.headers), host: url.host },
+        ...(canAbort ? { signal: asked.signal } : {}),
       },
       (answer) => {
         const parts: Buffer[] = [];
@@ -53,17 +125,19 @@ export async function fetchBy(
         answer.on('error', reject);
         answer.on('end', () => {
           const status = answer.statusCode ?? 0;
-          const headers = new Headers();
-          for (const [name, values = []] of Object.entries(answer.headersDistinct))
-            for (const value of values) headers.append(name, value);
           const content = BODILESS.includes(status) ? null : Buffer.concat(parts);
-          resolve(
-            new Response(content, { status, statusText: answer.statusMessage ?? '', headers }),
-          );
+          const statusText = answer.statusMessage ?? '';
+          const response = new Response(content, { status, statusText });
+          for (const [name, values = []] of Object.entries(answer.headersDistinct))
+            for (const value of values) response.headers.append(name, value);
+          resolve(response);
         });
       },
     );
-    sent.on('error', reject);
-    sent.end(body);
+    sent.on('error', (error: NodeJS.ErrnoException) => {
+      const isLate = sent.reusedSocket && ENDED.includes(error.code ?? '');
+      reject(isLate ? new LateConnection() : error);
+    });
+    sent.end(body ?? undefined);
   });
 }

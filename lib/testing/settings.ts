@@ -10,6 +10,7 @@ import {
   parseConfig,
 } from '../../config/index.ts';
 import { readFixedSettings } from '../domain/configuration/fixed-settings.ts';
+import { newApiToken } from '../kit/process/api-token.ts';
 
 /** The administrator of a gateway in a test. */
 export interface Administrator {
@@ -40,7 +41,7 @@ export function testSettings(given: Readonly<Record<string, string>>): {
   const config = configOf({
     DEFAULT_ADMIN_EMAIL: 'admin@example.com',
     DEFAULT_ADMIN_PASSWORD: randomBytes(15).toString('base64url'),
-    BOOTSTRAP_API_TOKEN: `pst_${randomBytes(32).toString('base64url')}`,
+    BOOTSTRAP_API_TOKEN: newApiToken(),
     HTTP_PORT: '0',
     // Tests send many requests; a test of the limits sets one itself.
     API_RATE_LIMIT: '0',

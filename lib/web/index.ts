@@ -3,7 +3,6 @@
 // how a page is made.
 
 import type { Plugin, Server, ServerRoute } from '@hapi/hapi';
-import inert from '@hapi/inert';
 import { BrowserBinding } from '../auth/identity/browser.ts';
 import { asksForSession } from '../auth/sessions.ts';
 import { assetRoutes } from './kit/assets.ts';
@@ -16,12 +15,14 @@ import { auditPages } from './pages/audit.ts';
 import { capturePages } from './pages/capture.ts';
 import { dashboardPages } from './pages/dashboard.ts';
 import { deviceFilePages } from './pages/device-file.ts';
+import { oneDevicePages } from './pages/device.ts';
 import { devicePages } from './pages/devices.ts';
 import { enrolmentPages } from './pages/enrolment.ts';
 import { explainPages } from './pages/explain.ts';
 import { forgottenPasswordPages } from './pages/forgotten-password.ts';
 import { gatewayPages } from './pages/gateways.ts';
 import { groupPages } from './pages/groups.ts';
+import { invitationPages } from './pages/invitations.ts';
 import { livePages } from './pages/live.ts';
 import { logoSettingPages } from './pages/logo-settings.ts';
 import { oneTimeLinkPages } from './pages/one-time-links.ts';
@@ -45,7 +46,9 @@ import { undoPages } from './pages/undo.ts';
 import { userDevicePages } from './pages/user-devices.ts';
 import { userRefusalPages } from './pages/user-refusals.ts';
 import { userPages } from './pages/user.ts';
+import { oneUserPages } from './pages/user-view.ts';
 import { usersPages } from './pages/users.ts';
+import { whoPages } from './pages/who.ts';
 import { askForRecentSignIn } from './kit/recent.ts';
 import type { Web } from './kit/web.ts';
 
@@ -64,12 +67,16 @@ const pageRoutes: readonly PageRoutes[] = [
   searchPages,
   usersPages,
   userPages,
+  oneUserPages,
   enrolmentPages,
+  invitationPages,
   groupPages,
   devicePages,
+  oneDevicePages,
   rulePages,
   ruleTypingPages,
   explainPages,
+  whoPages,
   policyTestPages,
   livePages,
   capturePages,
@@ -96,7 +103,6 @@ const pageRoutes: readonly PageRoutes[] = [
 export const webPages: Plugin<Web> = {
   name: 'web',
   register(server, web) {
-    void server.register(inert);
     web.sessions.register(server, web.outside);
     disownStrangers(server, web);
     new BrowserBinding(web.services.config.externalUrl).register(server);

@@ -160,8 +160,19 @@ export const deviceFields = fieldsOf({
   limit_up: limitField(
     'The most that the device sends, in bits per second; null: as its owner or the configuration says.',
   ),
-  // When an administrator switched the device off; null while it is on.
+  // When somebody switched the device off; null while it is on.
   disabled_at: { column: { kind: 'time', nullable: true }, audit: 'value', obeyed: true },
+  // Null while the device is on, and where an earlier version switched it off: only administrators
+  // could then. Owners switch on what owners switched off.
+  disabled_by: {
+    column: { kind: 'text', size: 16, words: ['owner', 'administrator'], nullable: true },
+    audit: 'value',
+    api: {
+      kind: 'choice',
+      description: 'Who switched the device off; null while it is on, or if nobody knows.',
+      readOnly: true,
+    },
+  },
   // From when on it passes no packet; null: never.
   expires_at: { column: { kind: 'time', nullable: true }, audit: 'value', obeyed: true },
   // What the client's file was made with, 64 hex digits; `noteClientFile` alone writes it.

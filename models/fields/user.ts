@@ -3,6 +3,9 @@
 import { limitField, quotaField } from './limits.ts';
 import { type ColumnsOf, fieldsOf, type NewColumnsOf, type ObeyedOf, type RowOf } from './field.ts';
 
+/** The most characters of the name of a person. */
+export const PERSON_NAME_CHARACTERS_MAX = 255;
+
 /** The table of the record. */
 export const userFields = fieldsOf({
   id: {
@@ -20,6 +23,16 @@ export const userFields = fieldsOf({
       description: 'Unique without regard to case; case is kept.',
       required: true,
       atMost: 255,
+    },
+  },
+  // What people read beside the e-mail, never in its place: a provider may let people choose it.
+  name: {
+    column: { kind: 'text', size: PERSON_NAME_CHARACTERS_MAX, nullable: true },
+    audit: 'value',
+    api: {
+      kind: 'name',
+      description: 'The name of the person; null: nobody has said it.',
+      atMost: PERSON_NAME_CHARACTERS_MAX,
     },
   },
   // Unique: the e-mail in NFC and lower case.

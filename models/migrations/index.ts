@@ -14,6 +14,8 @@ import { up as egressBySockets } from './0022-egress-by-sockets.ts';
 import { up as undo } from './0023-undo.ts';
 import { up as auditNames } from './0024-audit-names.ts';
 import { up as lastBackup } from './0025-last-backup.ts';
+import { up as personNames } from './0026-person-names.ts';
+import { up as deviceSwitchedBy } from './0027-device-switched-by.ts';
 import { FIRST, FOLDED, SECOND, withoutUnreleased } from './before-release.ts';
 import { beginAsLatest } from './latest.ts';
 import { type LeaseTimes, withLease } from './lease.ts';
@@ -35,6 +37,8 @@ export const migrations: readonly Migration[] = [
   { name: '0023-undo', up: undo },
   { name: '0024-audit-names', up: auditNames },
   { name: '0025-last-backup', up: lastBackup },
+  { name: '0026-person-names', up: personNames },
+  { name: '0027-device-switched-by', up: deviceSwitchedBy },
 ];
 
 /** The name of the last of them. */

@@ -6,7 +6,7 @@ import { Op, type Transaction } from 'sequelize';
 import type { Database } from '../database/database.ts';
 import { rerunOnConflict } from '../storage/rerun.ts';
 import { plainSelect, shortSelect } from '../storage/select.ts';
-import { within } from '../storage/stored-time.ts';
+import { latestStored, within } from '../storage/stored-time.ts';
 import { parseSqlTime, sqlTime } from '../storage/time.ts';
 import type { Revision } from '../storage/tracking.ts';
 import type { Gateway } from '../tables/gateway.ts';
@@ -153,6 +153,30 @@ export function readGateways(
 
 /** Gateways say every 5 seconds that they run; one that is late for a moment runs too. */
 export const GATEWAY_ALIVE_MS = 60_000;
+
+/** Whether another gateway runs. */
+export async function hasOtherRunning(
+  database: Database,
+  gatewayId: string,
+  nowMs: number = Date.now(),
+): Promise<boolean> {
+  const [since, latest] = [
+    new Date(nowMs - GATEWAY_ALIVE_MS),
+    latestStored(nowMs, GATEWAY_ALIVE_MS),
+  ];
+  const rows = await database.sequelize.query(
+    'SELECT id FROM gateways WHERE id <> $id AND seen_at > $since AND seen_at <= $latest LIMIT 1',
+    {
+      ...shortSelect(),
+      bind: {
+        id: gatewayId,
+        since: sqlTime(database.kind, since),
+        latest: sqlTime(database.kind, latest),
+      },
+    },
+  );
+  return rows.length > 0;
+}
 
 /** A part of all gateways that are not forgotten, in the order of their ids. */
 export function listGateways(

@@ -121,33 +121,35 @@ export async function readMembers(
 }
 
 /** How many members groups have, by id of the group; one without members is left out. */
-export async function countMembers(
+export function countMembers(
   database: Database,
   groupIds: readonly string[],
 ): Promise<ReadonlyMap<string, number>> {
-  if (groupIds.length === 0) return new Map();
-  const binds = new Binds();
-  const rows = await database.sequelize.query<{ group_id: string; members: number }>(
-    `SELECT group_id, COUNT(DISTINCT user_id) AS members FROM group_memberships
-     WHERE group_id IN (${binds.list(groupIds)}) GROUP BY group_id`,
-    { ...plainSelect(), bind: binds.values },
-  );
-  return new Map(rows.map(({ group_id, members }) => [group_id, Number(members)]));
+  return countOfGroups(database, 'COUNT(DISTINCT user_id)', 'group_memberships', groupIds);
 }
 
 /** Counts the rules for each of these groups; those without any are left out. */
-export async function countRules(
+export function countRules(
   database: Database,
+  groupIds: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  return countOfGroups(database, 'COUNT(*)', 'rules', groupIds);
+}
+
+async function countOfGroups(
+  database: Database,
+  count: string,
+  table: string,
   groupIds: readonly string[],
 ): Promise<ReadonlyMap<string, number>> {
   if (groupIds.length === 0) return new Map();
   const binds = new Binds();
-  const rows = await database.sequelize.query<{ group_id: string; rules: number }>(
-    `SELECT group_id, COUNT(*) AS rules FROM rules
+  const rows = await database.sequelize.query<{ group_id: string; counted: number }>(
+    `SELECT group_id, ${count} AS counted FROM ${table}
      WHERE group_id IN (${binds.list(groupIds)}) GROUP BY group_id`,
     { ...plainSelect(), bind: binds.values },
   );
-  return new Map(rows.map(({ group_id, rules }) => [group_id, Number(rules)]));
+  return new Map(rows.map(({ group_id, counted }) => [group_id, Number(counted)]));
 }
 
 /** Reads the ids of the groups that each of these users is in; a user in none is left out. */

@@ -33,8 +33,20 @@ export function findLinkOf(
   { models: { OneTimeLink: links } }: Database,
   userId: string,
   purpose: LinkPurpose,
+  transaction?: Transaction,
 ): Promise<OneTimeLink | null> {
-  return links.findOne({ where: { user_id: userId, purpose } });
+  const where = { user_id: userId, purpose };
+  return links.findOne({ where, ...(transaction === undefined ? {} : { transaction }) });
+}
+
+/** The links of some users for a purpose, by user. */
+export async function findLinksOf(
+  { models: { OneTimeLink: links } }: Database,
+  userIds: readonly string[],
+  purpose: LinkPurpose,
+): Promise<ReadonlyMap<string, OneTimeLink>> {
+  const found = await links.findAll({ where: { user_id: [...userIds], purpose } });
+  return new Map(found.map((link) => [link.user_id, link]));
 }
 
 /** The link with the hash of a secret, if it can still be taken. */

@@ -45,6 +45,19 @@ export interface Selection {
   transaction?: Transaction;
 }
 
+/** Reads all rows in the order of lists, so many at a time; the last page is not full. */
+export async function* inPages<Row extends NonNullable<Selection['after']>>(
+  limit: number,
+  read: (page: Pick<Selection, 'after' | 'limit'>) => Promise<Row[]>,
+): AsyncGenerator<Row[]> {
+  for (let after: Row | undefined; ;) {
+    const page = await read({ limit, ...(after && { after }) });
+    yield page;
+    if (page.length < limit) return;
+    after = page.at(-1);
+  }
+}
+
 /** Reads users. */
 export function readUsers(database: Database, selection: Selection = {}): Promise<UserRow[]> {
   return read(database, USERS, selection);
@@ -58,6 +71,28 @@ export async function readDevices(
   const devices = await read(database, DEVICES, selection);
   for (const device of devices) openPresharedKey(database, device);
   return devices;
+}
+
+/** Of a device: where it is in the networks, whose it is, and what ends its access. */
+export type DevicePlace = Pick<
+  DeviceRow,
+  | 'id'
+  | 'user_id'
+  | 'name'
+  | 'ipv4'
+  | 'ipv6'
+  | 'routes'
+  | 'disabled_at'
+  | 'expires_at'
+  | 'inserted_at'
+>;
+
+/** Reads where devices are; no key is read. */
+export function readDevicePlaces(
+  database: Database,
+  selection: Selection = {},
+): Promise<DevicePlace[]> {
+  return read(database, DEVICE_PLACES, selection);
 }
 
 /** What of a user ends access. */
@@ -131,6 +166,21 @@ const DEVICES: RowSource<DeviceRow> = {
   table: 'devices',
   join: 'LEFT JOIN device_statuses ON device_statuses.device_id = devices.id',
   columns: kindsOf(deviceFields),
+};
+
+const DEVICE_PLACES: RowSource<DevicePlace> = {
+  table: 'devices',
+  columns: {
+    id: 'plain',
+    user_id: 'plain',
+    name: 'plain',
+    ipv4: 'plain',
+    ipv6: 'plain',
+    routes: 'json',
+    disabled_at: 'time',
+    expires_at: 'time',
+    inserted_at: 'time',
+  },
 };
 
 const USER_ENDS: RowSource<UserEnd> = {

@@ -5,15 +5,16 @@
 
 import type { Transaction } from 'sequelize';
 import type { Database } from '../database/database.ts';
-import { plainSelect } from '../storage/select.ts';
+import { plainSelect, shortSelect } from '../storage/select.ts';
 import { latestStored } from '../storage/stored-time.ts';
 import { sqlTime } from '../storage/time.ts';
 import { monthOf } from './quota-usage.ts';
 
 /** What can be searched. */
-export type Searchable = 'users' | 'user_groups' | 'devices' | 'rules' | 'api_tokens';
+export type Searchable =
+  'users' | 'user_groups' | 'invitations' | 'devices' | 'rules' | 'api_tokens';
 
-/** Devices without a handshake for so long are found as `quiet`. */
+/** Devices without a handshake for so long are found as `quiet`, unless a search says how long. */
 const QUIET_MS = 90 * 86_400_000;
 /** Ids that are read together. */
 const IDS_AT_ONCE = 2_000;
@@ -24,6 +25,8 @@ export interface StateFacts {
   readonly service?: ServiceRules;
   /** For users who have no quota of their own, in bytes a month; null: none. */
   readonly defaultQuota?: number | null;
+  /** For devices: the ids of those whose client's file is out of date. */
+  readonly oldFiles?: readonly string[];
 }
 
 /** Which records. */
@@ -40,6 +43,8 @@ export interface SearchWish extends StateFacts {
   readonly ids?: readonly string[];
   /** One of `searchStates`; left out: of any. Devices need `service` with it. */
   readonly state?: string;
+  /** How long devices of the state `quiet` made no handshake. */
+  readonly quietMs?: number;
   /** One of `searchOrders`; left out: the order that the table has by itself. */
   readonly order?: string;
   readonly isDescending?: boolean;
@@ -59,6 +64,8 @@ export interface ServiceRules {
 }
 
 interface Place {
+  /** The table, where it has another name; then `join` decides which of its records are meant. */
+  readonly from?: string;
   readonly join: string;
   /** Columns that are searched by name, and those that are searched besides. */
   readonly names: readonly string[];
@@ -86,6 +93,7 @@ const NUMBER_OF_DEVICES = '(SELECT COUNT(*) FROM devices WHERE devices.user_id =
 const hasUnusedLink = (further: string): string =>
   `EXISTS (SELECT 1 FROM one_time_links WHERE one_time_links.user_id = users.id
     AND one_time_links.purpose = 'enrolment' AND one_time_links.used_at IS NULL ${further})`;
+const IS_UNUSED = 'one_time_links.used_at IS NULL';
 const MEMBERS = `SELECT 1 FROM group_memberships
   WHERE group_memberships.group_id = user_groups.id`;
 const IN_GROUP = 'IN (SELECT user_id FROM group_memberships WHERE group_id = :groupId)';
@@ -99,7 +107,7 @@ const AS_ASKED = `CASE WHEN rules.user_id IS NOT NULL THEN 0
 const PLACES: Readonly<Record<Searchable, Place>> = {
   users: {
     join: '',
-    names: ['users.email'],
+    names: ['users.email', 'users.name'],
     others: ['users.role'],
     order: 'users.email_key',
     ofGroup: `users.id ${IN_GROUP}`,
@@ -129,11 +137,32 @@ const PLACES: Readonly<Record<Searchable, Place>> = {
     },
     orders: { name: 'user_groups.name' },
   },
+  // By their people, who have one each at most.
+  invitations: {
+    from: 'users',
+    join: `JOIN one_time_links ON one_time_links.user_id = users.id
+      AND one_time_links.purpose = 'enrolment'`,
+    names: ['users.email'],
+    order: 'one_time_links.inserted_at DESC, users.id DESC',
+    ofGroup: `users.id ${IN_GROUP}`,
+    states: {
+      open: `${IS_UNUSED} AND one_time_links.expires_at > :now`,
+      unsent: `${IS_UNUSED} AND one_time_links.mail_fault IS NOT NULL`,
+      over: `${IS_UNUSED} AND one_time_links.expires_at <= :now`,
+      used: `NOT (${IS_UNUSED})`,
+    },
+    orders: {
+      email: 'users.email_key',
+      made: 'one_time_links.inserted_at',
+      until: 'one_time_links.expires_at',
+    },
+  },
   devices: {
     join: `${OWNER} devices.user_id LEFT JOIN device_statuses ON device_id = devices.id`,
     names: [
       ...['name', 'description', 'ipv4', 'ipv6'].map((name) => `devices.${name}`),
       'users.email',
+      'users.name',
     ],
     others: ['devices.public_key', 'device_statuses.remote_ip'],
     order: 'devices.inserted_at DESC, devices.id DESC',
@@ -147,6 +176,7 @@ const PLACES: Readonly<Record<Searchable, Place>> = {
       ended: 'devices.disabled_at IS NULL AND devices.expires_at <= :now',
       off: 'devices.disabled_at IS NOT NULL',
       quiet: `COALESCE(${SEEN}, devices.inserted_at) <= :quietSince`,
+      old_file: 'devices.id IN (:oldFiles)',
     },
     orders: {
       name: 'devices.name',
@@ -158,7 +188,13 @@ const PLACES: Readonly<Record<Searchable, Place>> = {
   },
   rules: {
     join: `LEFT ${OWNER} rules.user_id LEFT JOIN user_groups ON user_groups.id = rules.group_id`,
-    names: ['rules.destination', 'rules.description', 'users.email', 'user_groups.name'],
+    names: [
+      'rules.destination',
+      'rules.description',
+      'users.email',
+      'users.name',
+      'user_groups.name',
+    ],
     others: ['rules.action', 'rules.port_type'],
     order: AS_ASKED,
     ofGroup: 'rules.group_id = :groupId',
@@ -182,7 +218,7 @@ const PLACES: Readonly<Record<Searchable, Place>> = {
   },
   api_tokens: {
     join: `${OWNER} api_tokens.user_id`,
-    names: ['api_tokens.name', 'users.email'],
+    names: ['api_tokens.name', 'users.email', 'users.name'],
     order: 'api_tokens.inserted_at DESC, api_tokens.id DESC',
     states: {
       live: 'api_tokens.expires_at IS NULL OR api_tokens.expires_at > :now',
@@ -214,14 +250,14 @@ export async function searchIds(
   table: Searchable,
   wish: SearchWish,
 ): Promise<string[]> {
-  const { order, orders } = PLACES[table];
+  const { from = table, order, orders } = PLACES[table];
   const chosen = wish.order === undefined ? undefined : orders[wish.order];
   const direction = wish.isDescending === true ? 'DESC' : 'ASC';
   // What never happened is the least, whichever database sorts; the id makes the order one.
-  const by = chosen === undefined ? order : `${chosen} ${direction}, ${table}.id ${direction}`;
+  const by = chosen === undefined ? order : `${chosen} ${direction}, ${from}.id ${direction}`;
   const { limit, offset } = wish;
   const rows = await database.sequelize.query<{ id: string }>(
-    `SELECT ${table}.id ${foundBy(table, wish)} ORDER BY ${by} LIMIT :limit OFFSET :offset`,
+    `SELECT ${from}.id ${foundBy(table, wish)} ORDER BY ${by} LIMIT :limit OFFSET :offset`,
     { ...plainSelect(), replacements: { ...valuesOf(database, wish), limit, offset } },
   );
   return rows.map(({ id }) => id);
@@ -237,12 +273,13 @@ export async function searchEveryId(
   wish: Omit<SearchWish, 'offset' | 'limit'>,
   limit: number,
 ): Promise<string[]> {
+  const { from = table } = PLACES[table];
   const found: string[] = [];
   for (let after = ''; found.length < limit;) {
     const count = Math.min(IDS_AT_ONCE, limit - found.length);
     const rows = await database.sequelize.query<{ id: string }>(
-      `SELECT ${table}.id ${foundBy(table, wish, `${table}.id > :after`)}
-       ORDER BY ${table}.id LIMIT :count`,
+      `SELECT ${from}.id ${foundBy(table, wish, `${from}.id > :after`)}
+       ORDER BY ${from}.id LIMIT :count`,
       { ...plainSelect(), replacements: { ...valuesOf(database, wish), after, count } },
     );
     for (const { id } of rows) found.push(id);
@@ -272,26 +309,25 @@ function foundBy(
   { text, byName = false, userId, groupId, ids, state, order }: Wished,
   further?: string,
 ): string {
-  const { join, names, others = [], ofGroup, states } = PLACES[table];
+  const { from = table, join, names, others = [], ofGroup, states } = PLACES[table];
   const columns = byName ? names : [...names, ...others];
   const condition = state === undefined ? undefined : states[state];
   const conditions = [
     ...(text === '' ? [] : [`(${columns.map(holdsText).join(' OR ')})`]),
-    ...(userId === undefined ? [] : [`${table}.user_id = :userId`]),
+    ...(userId === undefined ? [] : [`${from}.user_id = :userId`]),
     ...(groupId === undefined || ofGroup === undefined ? [] : [ofGroup]),
-    ...(ids === undefined ? [] : [`${table}.id IN (:ids)`]),
+    ...(ids === undefined ? [] : [`${from}.id IN (:ids)`]),
     ...(further === undefined ? [] : [further]),
     ...(condition === undefined ? [] : [`(${condition})`]),
   ];
-  const needsJoin = text !== '' || condition !== undefined || order !== undefined;
+  const needsJoin = from !== table || text !== '' || condition !== undefined || order !== undefined;
   const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;
-  return `FROM ${table} ${needsJoin ? join : ''} ${where}`;
+  return `FROM ${from} ${needsJoin ? join : ''} ${where}`;
 }
 
-function valuesOf(
-  { kind }: Database,
-  { text, userId, groupId, ids, service, defaultQuota = null }: Wished,
-): Record<string, unknown> {
+function valuesOf({ kind }: Database, wish: Wished): Record<string, unknown> {
+  const { text, userId, groupId, ids, quietMs = QUIET_MS } = wish;
+  const { service, defaultQuota = null, oldFiles = [] } = wish;
   const now = new Date();
   const values = {
     text,
@@ -299,8 +335,9 @@ function valuesOf(
     userId,
     groupId,
     ids: ids?.length === 0 ? [''] : ids,
+    oldFiles: oldFiles.length === 0 ? [''] : oldFiles,
     now: sqlTime(kind, now),
-    quietSince: sqlTime(kind, new Date(now.getTime() - QUIET_MS)),
+    quietSince: sqlTime(kind, new Date(now.getTime() - quietMs)),
     month: monthOf(now.getTime()),
     defaultQuota,
   };
@@ -333,6 +370,43 @@ export async function countDevices(
     { ...plainSelect(), replacements: { userIds: [...userIds] } },
   );
   return new Map(rows.map(({ user_id, count }) => [user_id, count]));
+}
+
+/** How many devices a user has, and how many of them are online. */
+export interface DeviceCounts {
+  readonly devices: number;
+  readonly online: number;
+}
+
+/** Counts the devices of each of these users; those without any are left out. */
+export async function countOwnedDevices(
+  database: Database,
+  userIds: readonly string[],
+  service: ServiceRules,
+): Promise<ReadonlyMap<string, DeviceCounts>> {
+  if (userIds.length === 0) return new Map();
+  const { join, states } = PLACES.devices;
+  const rows = await database.sequelize.query<{ user_id: string } & DeviceCounts>(
+    `SELECT devices.user_id AS user_id, COUNT(*) AS devices,
+            SUM(CASE WHEN ${states['online'] ?? ''} THEN 1 ELSE 0 END) AS online
+     FROM devices ${join} WHERE devices.user_id IN (:userIds) GROUP BY devices.user_id`,
+    {
+      ...plainSelect(),
+      replacements: { ...serviceValues(database.kind, service), userIds: [...userIds] },
+    },
+  );
+  return new Map(
+    rows.map(({ user_id, devices, online }) => [
+      user_id,
+      { devices: Number(devices), online: Number(online) },
+    ]),
+  );
+}
+
+/** Whether there is more than one user. */
+export async function hasSeveralUsers(database: Database): Promise<boolean> {
+  const rows = await database.sequelize.query('SELECT id FROM users LIMIT 2', shortSelect());
+  return rows.length > 1;
 }
 
 /** Counts all devices. */
@@ -390,6 +464,6 @@ export async function readLatestHandshakes(database: Database, limit: number): P
 }
 
 /** Without LIKE: what is typed has no wild cards. SQLite lowers only the letters of ASCII. */
-function holdsText(column: string): string {
+export function holdsText(column: string): string {
   return `INSTR(${column}, :text) > 0 OR INSTR(LOWER(${column}), :lower) > 0`;
 }

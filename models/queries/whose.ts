@@ -1,35 +1,56 @@
-// Users and groups by a part of their names, for a field in which people type whose a rule is.
+// Users and groups by a part of their names or e-mails, for a field in which people type whose a
+// rule is.
 
 import type { Database } from '../database/database.ts';
 import { plainSelect } from '../storage/select.ts';
+import { holdsText } from './search.ts';
 
 /** A user by e-mail, or a group by name. */
 export interface UserOrGroup {
   readonly kind: 'user' | 'group';
   readonly id: string;
   readonly name: string;
+  /** The name that a user has beside the e-mail; null for none, and for groups. */
+  readonly person: string | null;
 }
 
-/** Finds some; those whose names begin with the text are first. */
+/** The place of who matches by another column alone: after every e-mail, none being that long. */
+const ELSEWHERE = 1_000;
+
+/**
+ * Finds some; those whose names begin with the text are first. The names that users have beside
+ * their e-mails are chosen by themselves, so they come last and push nobody off the list.
+ */
 export async function findUsersAndGroups(
   database: Database,
   text: string,
   limit: number,
 ): Promise<UserOrGroup[]> {
-  const values = { text, lower: text.toLowerCase(), limit };
-  const read = (table: string, name: string) =>
-    database.sequelize.query<{ id: string; name: string; place: number }>(
-      `SELECT id, ${name} AS name, INSTR(LOWER(${name}), :lower) AS place FROM ${table}
-       WHERE INSTR(${name}, :text) > 0 OR INSTR(LOWER(${name}), :lower) > 0
+  const values = { text, lower: text.toLowerCase(), limit, elsewhere: ELSEWHERE };
+  const read = (table: string, name: string, person: string | null) => {
+    const columns = person === null ? [name] : [name, person];
+    return database.sequelize.query<Omit<UserOrGroup, 'kind'> & { place: number }>(
+      `SELECT id, ${name} AS name, ${person ?? 'NULL'} AS person, ${placeIn(name)} AS place
+       FROM ${table} WHERE ${columns.map(holdsText).join(' OR ')}
        ORDER BY place, ${name}, id LIMIT :limit`,
       { ...plainSelect(), replacements: values },
     );
-  const [groups, users] = await Promise.all([read('user_groups', 'name'), read('users', 'email')]);
+  };
+  const [groups, users] = await Promise.all([
+    read('user_groups', 'name', null),
+    read('users', 'email', 'name'),
+  ]);
   return [
     ...groups.map((row) => ({ ...row, kind: 'group' as const })),
     ...users.map((row) => ({ ...row, kind: 'user' as const })),
   ]
     .toSorted((a, b) => a.place - b.place)
     .slice(0, limit)
-    .map(({ kind, id, name }) => ({ kind, id, name }));
+    .map(({ kind, id, name, person }) => ({ kind, id, name, person }));
+}
+
+/** Where a column holds the text, as `holdsText` looks for it. */
+function placeIn(column: string): string {
+  const places = [`INSTR(LOWER(${column}), :lower)`, `INSTR(${column}, :text)`];
+  return `COALESCE(${places.map((place) => `NULLIF(${place}, 0)`).join(', ')}, :elsewhere)`;
 }

@@ -3,7 +3,8 @@
 // its transaction. An origin is plain data: this room does not know requests.
 
 /** Who acts: somebody who signed in, the person at the command line, or the gateway by itself. */
-export type Actor = 'user' | 'command line' | 'gateway';
+export const auditActors = ['user', 'command line', 'gateway'] as const;
+export type Actor = (typeof auditActors)[number];
 
 /** Where a write comes from. */
 export interface Origin {

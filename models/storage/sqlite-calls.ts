@@ -87,6 +87,11 @@ export function nextConnection(): number {
   return lastConnection;
 }
 
+/** Starts the thread; what will ask it is loaded meanwhile. */
+export function startSqliteThread(): void {
+  thread ??= new SqliteThread();
+}
+
 /** Asks the thread; rejects with an error of SQLite where it refuses. */
 export function askThread(
   connection: number,

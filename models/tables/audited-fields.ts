@@ -7,13 +7,13 @@ import { configurationFields } from '../fields/configuration.ts';
 import { deviceFields } from '../fields/device.ts';
 import type { AuditedAs, Field, Fields } from '../fields/field.ts';
 import { groupFields, groupMembershipFields } from '../fields/group.ts';
-import { identityFields } from '../fields/identity.ts';
+import { identityFields, methodOf, type ProviderKind } from '../fields/identity.ts';
 import { policyTestFields } from '../fields/policy-test.ts';
 import { ruleFields } from '../fields/rule.ts';
 import { trustedProviderFields } from '../fields/trusted-provider.ts';
 import { userFields } from '../fields/user.ts';
 import type { Configuration } from './configuration.ts';
-import type { Rule } from './rule.ts';
+import { portRangeOf, type Rule } from './rule.ts';
 import type { AuditedTable, FieldReader, Named } from '../storage/auditing.ts';
 
 /** Stands for a client secret. */
@@ -115,7 +115,7 @@ function reference(column: string, table: Named['table']): (row: Model) => Named
   };
 }
 
-/** As the console says it: `Accept TCP 443 to 10.0.0.0/8`. */
+/** What the audit trail calls a rule: `Accept TCP 443 to 10.0.0.0/8`. */
 function ruleName(rule: Rule): string {
   const { action, destination, port_type: type, protocol } = rule;
   const portless = protocol?.toUpperCase() ?? 'all traffic';
@@ -125,12 +125,11 @@ function ruleName(rule: Rule): string {
 
 /** The method of the provider, `oidc/okta`. */
 function providerName(row: Model): string {
-  return `${String(row.get('kind'))}/${String(row.get('provider_id'))}`;
+  return methodOf(row.get('kind') as ProviderKind, String(row.get('provider_id')));
 }
 
 function portRange({ port_start: start, port_end: end }: Rule): string | null {
-  if (start === null || end === null) return null;
-  return start === end ? String(start) : `${start} - ${end}`;
+  return portRangeOf(start, end);
 }
 
 function withoutSecrets(row: Configuration): object[] {

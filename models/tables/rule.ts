@@ -70,6 +70,12 @@ export function timesFrom(
   };
 }
 
+/** Ports as the API writes them: `443`, `8000 - 8100`; null: there are none. */
+export function portRangeOf(start: number | null, end: number | null): string | null {
+  if (start === null || end === null) return null;
+  return start === end ? String(start) : `${start} - ${end}`;
+}
+
 /**
  * True when two rules overlap: same scope, action and protocol, a common address and port, at some
  * time from now on.

@@ -32,6 +32,8 @@ export interface SignInSecrets {
     email: string | null;
     isBindable: boolean;
     sessionIndex?: string | null;
+    /** What the provider calls the person; left out where it does not say it. */
+    name?: string;
     /** What the provider says of groups; left out where the entry does not ask. */
     groups?: GroupsSaid;
   };

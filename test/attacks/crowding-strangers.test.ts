@@ -2,10 +2,11 @@
 // A refusal costs no more than an answer, and who has a good token hardly notices.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import test, { type ExecutionContext } from 'ava';
+import test from 'ava';
 import { type GatewayProcess, startGateway } from '../support/gateway/gateway-process.ts';
 import { cpuSecondsOf } from '../support/gateway/postern.ts';
 import { flood, slowReads } from '../support/network/crowd.ts';
+import { LastingFile } from '../support/suite/lasting.ts';
 
 const INVENTED = 'x'.repeat(43);
 const TOKEN = `authorization: Bearer pst_${INVENTED}`;
@@ -25,17 +26,25 @@ async function cost(gateway: GatewayProcess, count: number, path: string, header
   return { statuses, ms: ((cpuSecondsOf(pid) - before) * 1_000) / count };
 }
 
-async function open(t: ExecutionContext, settings: Record<string, string> = {}) {
-  t.timeout(120_000);
-  const gateway = await startGateway(t, { LOG_LEVEL: 'info', ...settings });
+/** All crowds come to one gateway, one after the other. */
+const file = new LastingFile();
+let limited: GatewayProcess;
+
+async function open(settings: Record<string, string> = {}): Promise<GatewayProcess> {
+  const gateway = await startGateway(file, { LOG_LEVEL: 'info', ...settings });
   // A gateway that just began still compiles what it does for the first time.
   await slowReads(gateway, 1_000);
   return gateway;
 }
 
+test.before(async () => {
+  limited = await open();
+});
+test.after.always(() => file.end());
+
 test.serial('a refusal costs no more than an answer, whatever is asked', async (t) => {
-  const limited = await open(t);
-  const unlimited = await open(t, { API_RATE_LIMIT: '0' });
+  t.timeout(120_000);
+  const unlimited = await open({ API_RATE_LIMIT: '0' });
   // The answer to a bad token is as small as its refusal, and a refusal may end its connection.
   for (const [path, headers, atMost] of [
     ['/', [SESSION, 'accept: text/html'], 0.6],
@@ -67,11 +76,11 @@ for (const [says, path, headers] of [
   test.serial(
     `a good token is served beside ${CROWD} connections that ask for ${says}`,
     async (t) => {
-      const gateway = await open(t);
-      const calm = await slowReads(gateway, CALM_MS);
-      const { result, end } = flood(gateway, { connections: CROWD, path, headers });
+      t.timeout(120_000);
+      const calm = await slowReads(limited, CALM_MS);
+      const { result, end } = flood(limited, { connections: CROWD, path, headers });
       await sleep(500);
-      const crowded = await slowReads(gateway, CROWDED_MS);
+      const crowded = await slowReads(limited, CROWDED_MS);
       end();
       const { statuses, ended } = await result;
       t.log(`p99 ${calm.toFixed(1)} ms calm, ${crowded.toFixed(1)} ms beside`, { statuses, ended });

@@ -6,7 +6,6 @@ import test, { type ExecutionContext } from 'ava';
 import { newKey } from '../support/api/server.ts';
 import { type GatewayProcess, startGateway } from '../support/gateway/gateway-process.ts';
 import { type Asked, flood, slowReads } from '../support/network/crowd.ts';
-import { BY_DEFAULT } from '../support/web/portal.ts';
 import { atGateway, PASSWORD, Visitor } from '../support/web/visitor.ts';
 
 const ANN = 'ann@example.com';
@@ -30,7 +29,7 @@ async function open(t: ExecutionContext): Promise<World> {
   const ann = new Visitor(atGateway(gateway.url));
   t.is((await ann.signIn(ANN)).status, 303);
   await ann.get('/user_account');
-  const made = await ann.post('/user_devices/new', { public_key: newKey(), ...BY_DEFAULT });
+  const made = await ann.post('/user_devices/new', { public_key: newKey() });
   const [, form] = /^(\/user_devices\/[0-9a-f-]{36})\/file$/.exec(made.location ?? '') ?? [];
   if (form === undefined) throw new Error(`${made.status}: ${made.text}`);
   // A gateway that just began still compiles what it does for the first time.
@@ -48,7 +47,7 @@ function reads({ ann }: World): Asked {
 
 function writes({ ann, form }: World): Asked {
   const description = 'd'.repeat(2_000);
-  const fields = { csrf_token: ann.token, name: 'phone', description, ...BY_DEFAULT };
+  const fields = { csrf_token: ann.token, name: 'phone', description };
   return {
     connections: CROWD,
     method: 'POST',

@@ -56,7 +56,7 @@ test('the history of a removed device is nobody’s', async (t) => {
   const paths = ['traffic', 'connections'].map((what) => `/v0/devices/${first.id}/${what}`);
   for (const path of paths) t.is((await send('GET', path)).status, 200);
   t.is((await send('GET', paths[0]!)).body.data.totals.rx_bytes, 1_000);
-  t.true((await admin.get(`/devices/${first.id}`)).text.includes(SEEN_FROM));
+  t.true((await admin.get(`/devices/${first.id}/connections`)).text.includes(SEEN_FROM));
 
   t.is((await send('DELETE', `/v0/devices/${first.id}`)).status, 204);
   for (const path of paths) t.is((await send('GET', path)).status, 404, path);
@@ -73,6 +73,7 @@ test('the history of a removed device is nobody’s', async (t) => {
   t.is(ofOther.totals.rx_bytes, 0);
   for (const [visitor, path] of [
     [admin, `/devices/${second.id}`],
+    [admin, `/devices/${second.id}/connections`],
     [user, `/user_devices/${second.id}`],
   ] as const) {
     const { status, text } = await visitor.get(path);

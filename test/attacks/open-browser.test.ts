@@ -54,7 +54,7 @@ test('a browser left open for longer makes no administrator', async (t) => {
   const fields = { email: 'finder@example.com', role: 'admin' };
   const passwords = { password: PASSWORD, password_confirmation: PASSWORD };
   await owner.post('/users/new', { ...fields, ...passwords });
-  await owner.post(`/users/${user.id}`, { email: 'finder@example.com', role: 'admin' });
+  await owner.post(`/users/${user.id}/edit`, { email: 'finder@example.com', role: 'admin' });
   t.deepEqual(await counts(gateway), before);
   await user.reload();
   t.is(user.email, OWNER);

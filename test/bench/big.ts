@@ -1,4 +1,5 @@
-// A big gateway: `npm run bench:big [-- --devices N --rules N --workers N --record]`.
+// A big gateway: `npm run bench:big [-- --devices N --rules N --workers N --record]`;
+// `--rest-seconds S` adds the CPU while all are idle, which takes four minutes and twice S.
 //
 // 10,000 devices with sessions, under 10,000 global rules, on SQLite: how long a start takes, what
 // one change costs and which devices it disturbs, how soon all are served again after a restart,
@@ -35,11 +36,14 @@ const { values } = parseArgs({
     devices: { type: 'string', default: '10000' },
     rules: { type: 'string', default: '10000' },
     workers: { type: 'string', default: '1' },
+    'rest-seconds': { type: 'string', default: '0' },
     record: { type: 'boolean', default: false },
   },
 });
 const deviceCount = Number(values.devices);
 const ruleCount = Number(values.rules);
+/** How long a gateway is watched that all devices leave alone; 0 leaves this out. */
+const restSeconds = Number(values['rest-seconds']);
 const PORT = 13_901;
 const GATEWAY = '100.64.0.1';
 /** Changes of each kind. */
@@ -53,6 +57,11 @@ const PROBE_SECONDS = 130;
 /** Each device makes a session every two minutes (REKEY_AFTER_TIME). */
 const CYCLE_SECONDS = 120;
 const REKEYS_PER_SECOND = deviceCount / CYCLE_SECONDS;
+/** Until V8 has compiled what it compiles after a start, and until no session is left. */
+const RESTS: [what: string, waitSeconds: number][] = [
+  ['sessions just made', 60],
+  ['no session any more', 200],
+];
 /** How long V8 compiles most of what it compiles. */
 const FIRST_SECONDS = 30;
 
@@ -150,6 +159,19 @@ class Clients {
 function residentMib(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   return Math.round(Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1_024);
+}
+
+/** CPU of a gateway whose devices send nothing. */
+async function resting(postern: Postern): Promise<Line[]> {
+  const lines: Line[] = [];
+  for (const [what, waitSeconds] of RESTS) {
+    await sleep(waitSeconds * 1_000);
+    const before = cpuSecondsOf(postern.pid);
+    await sleep(restSeconds * 1_000);
+    const percent = (100 * (cpuSecondsOf(postern.pid) - before)) / restSeconds;
+    lines.push([`a core while all are idle, ${what}`, `${percent.toFixed(2)} %`, '']);
+  }
+  return lines;
 }
 
 /** Median and worst of what some requests took. */
@@ -255,6 +277,7 @@ async function measure(
     '',
   ]);
   lines.push(['memory with all sessions', `${residentMib(postern.pid)} MiB`, '≤ 300 MiB']);
+  if (restSeconds > 0) lines.push(...(await resting(postern)));
 
   await prober.ask(
     { type: 'begin', clients: [timed], serverPublicKey, port: PORT, gatewayIpv4: GATEWAY },

@@ -1,5 +1,5 @@
-// Compares gateways: `npm run bench:e2e [-- --rounds N --seconds S --no-offload --record] [--rules N |
-// --limits | --rootless | --egress sockets | --both | --workers N [--devices N] | --against FOLDER | --profile]`.
+// Compares gateways: `npm run bench:e2e [-- --rounds N --seconds S --only NAME --no-offload --record]
+// [--rules N | --limits | --traffic-now-open | --rootless | --egress sockets | --both | --workers N [--devices N] | --against FOLDER | --profile]`.
 //
 // Traffic through a gateway, each way: Postern and Debian's wireguard-go in turn, the same wireguard-go
 // as the client of both. The network is that of gateways.ts.
@@ -8,13 +8,15 @@
 // figure, and the ratio of two gateways in one run the one to quote. WIREGUARD_GO names another
 // binary, for the client and for the gateway that is compared. Postern is compared with itself: with
 // `--rules` that many rules, for other destinations, against none; with `--limits` limits and quotas
-// that no transfer reaches, against none; with `--rootless` started by an ordinary user, with the time
+// that no transfer reaches, against none; with `--traffic-now-open` at one gateway, with that page of the
+// console open and closed in turns; with `--rootless` started by an ordinary user, with the time
 // of pasta, against root, both masquerading; with `--egress sockets` without a TUN, against one that
-// masquerades; with `--workers` that many workers against one, with sixteen devices; with `--against`
-// this checkout against another one. With `--both`
-// the client is what the gateway is: the client is not what bounds it then. With `--profile` Postern
-// alone runs (of `--against`, if given), and perf (Debian's linux-perf) says what its CPU time is spent
-// on.
+// masquerades, or with `--rootless` against that start; with `--workers` that many workers against
+// one, with sixteen devices; with `--against` this checkout against another one, both as `--egress`,
+// `--workers` and `--devices` say; `--only`
+// takes the cases that have this in their names. With `--both` the client is what the gateway is: the
+// client is not what bounds it then. With `--profile` Postern alone runs (of `--against`, if given),
+// and perf (Debian's linux-perf) says what its CPU time is spent on.
 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -44,14 +46,17 @@ import {
 import { median } from './median.ts';
 import { beginProfile, profileTable } from './profile.ts';
 import { keepResult } from './results.ts';
+import { follow, showPage } from './viewer.ts';
 
 const { values } = parseArgs({
   options: {
     rounds: { type: 'string', default: '3' },
     seconds: { type: 'string', default: '5' },
+    only: { type: 'string', default: '' },
     'no-offload': { type: 'boolean', default: false },
     rules: { type: 'string', default: '0' },
     limits: { type: 'boolean', default: false },
+    'traffic-now-open': { type: 'boolean', default: false },
     rootless: { type: 'boolean', default: false },
     egress: { type: 'string', default: 'tun' },
     both: { type: 'boolean', default: false },
@@ -90,7 +95,7 @@ interface Case {
 }
 
 const small = ['-u', '-l', `${SMALL_BYTES}`, '-b', `${Math.round(SMALL_BITS / devices)}`];
-const cases: readonly Case[] = [
+const allCases: readonly Case[] = [
   { name: 'TCP up, 1 stream', args: [] },
   { name: 'TCP down, 1 stream', args: ['-R'] },
   ...(devices > 1
@@ -102,6 +107,7 @@ const cases: readonly Case[] = [
   { name: `UDP up, ${SMALL_BYTES} bytes`, args: small, isUdp: true },
   { name: `UDP down, ${SMALL_BYTES} bytes`, args: [...small, '-R'], isUdp: true },
 ];
+const cases = allCases.filter(({ name }) => name.includes(values.only));
 
 const ruleCount = Number(values.rules);
 
@@ -115,6 +121,7 @@ function gatewaysToCompare(): Record<string, [StartGateway, StartClient]> {
     const [start, startClient] = postern({
       isProfiled: true,
       hasSockets,
+      workers,
       root: values.against || undefined,
     });
     return { postern: [start, values.both ? startPosternClient : startClient] };
@@ -124,13 +131,23 @@ function gatewaysToCompare(): Record<string, [StartGateway, StartClient]> {
       'postern at both ends': [(host, keys) => startPostern(host, keys), startPosternClient],
       'wireguard-go at both ends': [startWireguardGo, startWireguardGoClient],
     };
+  if (values.against !== '') {
+    const both = { hasSockets, workers };
+    return {
+      'this checkout': postern(both),
+      'the other': postern({ ...both, root: values.against }),
+    };
+  }
+  if (hasSockets && values.rootless)
+    return {
+      sockets: postern({ hasSockets, workers }),
+      'without root': postern({ isRootless: true, workers }),
+    };
   if (hasSockets)
     return {
       sockets: postern({ hasSockets, workers }),
       'a TUN': postern({ masquerades: true, workers }),
     };
-  if (values.against !== '')
-    return { 'this checkout': postern(), 'the other': postern({ root: values.against }) };
   if (workers > 1) return { [`${workers} workers`]: postern({ workers }), 'one worker': postern() };
   if (values.limits) return { 'limits and quotas': postern({ hasLimits: true }), none: postern() };
   if (values.rootless)
@@ -173,11 +190,12 @@ async function startPosternClient(
   await host.ip('route', 'replace', LAN, 'dev', CLIENT_INTERFACE, 'src', addressOf(device));
 }
 
-/** All cases against one gateway, in a network of their own. */
-async function measure(
+/** Uses one gateway with its clients, in a network of their own. */
+async function withGateway<Result>(
   start: StartGateway,
   startClient: StartClient,
-): Promise<Map<string, Figure>> {
+  use: (clients: readonly Host[], running: Gateway) => Promise<Result>,
+): Promise<Result> {
   const { network, clients, gateway, lan, ends } = await buildNetwork('pb', devices);
   try {
     if (values['no-offload'])
@@ -194,12 +212,48 @@ async function measure(
       lan.start('iperf3', ['-s', '-p', String(IPERF_PORT + i)]);
     }
     await sleep(300);
-    const figures = new Map<string, Figure>();
-    for (const one of cases) figures.set(one.name, await iperf(clients, running, one));
-    return figures;
+    return await use(clients, running);
   } finally {
     await network.remove();
   }
+}
+
+/** All cases against one gateway. */
+function measure(start: StartGateway, startClient: StartClient): Promise<Map<string, Figure>> {
+  return withGateway(start, startClient, async (clients, running) => {
+    const figures = new Map<string, Figure>();
+    for (const one of cases) figures.set(one.name, await iperf(clients, running, one));
+    return figures;
+  });
+}
+
+/** A stream in which a row came has more bytes. */
+const ROWS_BYTES = 100;
+
+/** All cases at one gateway, each with *Traffic now* open and closed, and next time closed first. */
+function measureBesideViewer(): Promise<Map<string, Map<string, Figure>[]>> {
+  const start: StartGateway = (host, keys) => startPostern(host, keys, { workers });
+  return withGateway(start, startWireguardGoClient, async (clients, running) => {
+    const page = await showPage(running.console!, '/flows');
+    const found = new Map<string, Map<string, Figure>[]>([
+      ['Traffic now open', []],
+      ['closed', []],
+    ]);
+    for (let round = 0; round < rounds; round += 1) {
+      for (const figures of found.values()) figures.push(new Map());
+      const turns = [...found];
+      if (round % 2 === 1) turns.reverse();
+      for (const one of cases)
+        for (const [name, figures] of turns) {
+          process.stderr.write(`round ${round + 1} of ${rounds}: ${one.name}, ${name}\n`);
+          const viewer = name === 'closed' ? null : await follow(page);
+          figures[round]!.set(one.name, await iperf(clients, running, one));
+          viewer?.leave();
+          if (viewer !== null && viewer.bytes < ROWS_BYTES) throw new Error('no row came');
+        }
+    }
+    return found;
+  });
 }
 
 /** What iperf3 says at its end. */
@@ -278,18 +332,21 @@ function profiles(): string {
   );
 }
 
-const gateways = gatewaysToCompare();
-const results = await inRounds(rounds, gateways, ([start, startClient]) =>
-  measure(start, startClient),
-);
+const results = values['traffic-now-open']
+  ? await measureBesideViewer()
+  : await inRounds(rounds, gatewaysToCompare(), ([start, startClient]) =>
+      measure(start, startClient),
+    );
 const offload = values['no-offload'] ? 'without offload' : 'with offload';
 /** What is compared, as options; the first one names the section of RESULTS.md. */
 const compared = [
   ...(values.profile ? ['--profile'] : []),
   ...(ruleCount > 0 ? [`--rules ${ruleCount}`] : []),
   ...(values.limits ? ['--limits'] : []),
+  ...(values['traffic-now-open'] ? ['--traffic-now-open'] : []),
   ...(values.rootless ? ['--rootless'] : []),
   ...(values.both ? ['--both'] : []),
+  ...(values.egress === 'sockets' ? ['--egress sockets'] : []),
   ...(workers > 1 ? [`--workers ${workers}`] : []),
 ];
 const options = [

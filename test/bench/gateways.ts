@@ -13,7 +13,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { connectDatabase, migrate } from '../../models/index.ts';
 import { addManyRules } from '../support/database/many-devices.ts';
 import { Postern } from '../support/gateway/postern.ts';
-import { pidOfPasta, prepareRootless, type RootlessStart } from '../support/gateway/rootless.ts';
+import type { RootlessStart } from '../support/gateway/launcher.ts';
+import { pidOfPasta, prepareRootless } from '../support/gateway/rootless.ts';
 import { type Host, Network } from '../support/network/namespaces.ts';
 import { type KeyPair, makeKeyPair, WireguardClient } from '../support/network/wireguard-client.ts';
 import { temporaryFolder } from '../support/suite/temporary-folder.ts';
@@ -34,6 +35,8 @@ export interface Gateway {
   readonly pid: number;
   /** Another process that carries its packets: pasta. */
   readonly carrierPid?: number;
+  /** Where its pages are, and who may sign in there. */
+  readonly console?: { readonly uri: string; readonly email: string; readonly password: string };
   readonly serverPublicKey: string;
   readonly presharedKey: string;
 }
@@ -129,6 +132,11 @@ export async function startPostern(
   }
   return {
     pid: postern.pid,
+    console: {
+      uri: postern.api,
+      email: postern.environment['DEFAULT_ADMIN_EMAIL'] ?? '',
+      password: postern.environment['DEFAULT_ADMIN_PASSWORD'] ?? '',
+    },
     ...(isRootless ? { carrierPid: await pidOfPasta(host) } : {}),
     serverPublicKey,
     presharedKey: NO_PRESHARED_KEY,

@@ -47,7 +47,7 @@ test('a benchmark without a section is an error', (t) => {
 
 test('each benchmark that keeps its report has a section', (t) => {
   const page = readFileSync(new URL('./RESULTS.md', import.meta.url), 'utf8');
-  const options = ['rules', 'limits', 'both', 'workers', 'profile'];
+  const options = ['rules', 'limits', 'traffic-now-open', 'both', 'workers', 'profile'];
   const names = ['e2e', ...options.map((option) => `e2e -- --${option}`)];
   for (const name of [
     ...names,

@@ -15,6 +15,7 @@ test('packets of a device are captured into a file', async (t) => {
   await signIn(page);
   await page.goto('/devices');
   await page.getByRole('link', { name: 'laptop' }).click();
+  await page.getByRole('button', { name: 'More' }).click();
   await page.getByRole('link', { name: 'Capture packets' }).click();
   await inspect(t, page, 'console-capture');
   await page.getByLabel('Seconds').fill('9999');

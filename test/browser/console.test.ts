@@ -5,7 +5,14 @@ import { randomBytes } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import test from 'ava';
 import type { Page } from 'playwright-core';
-import { inspect, make, openBrowser, type ServedStage, signIn } from '../support/web/browser.ts';
+import {
+  inspect,
+  make,
+  openBrowser,
+  openMenu,
+  type ServedStage,
+  signIn,
+} from '../support/web/browser.ts';
 import { openProvider, samlMetadata } from '../support/auth/identity-provider.ts';
 
 const NASTY = '"><img src=x onerror=alert(1)>';
@@ -74,7 +81,18 @@ test('users are added, changed, disabled and deleted', async (t) => {
   await signIn(page);
   await page.getByRole('link', { name: 'Users', exact: true }).click();
   await inspect(t, page, 'console-users');
-  await page.getByRole('link', { name: 'Add a user' }).click();
+  await page.getByRole('link', { name: 'Invite people' }).click();
+  await page.getByLabel('E-mails').fill('ann@example.com');
+  await page.getByRole('button', { name: 'Make the links' }).click();
+  await page.getByRole('link', { name: 'I have copied it' }).click();
+  await page.getByRole('heading', { name: 'Invitations' }).waitFor();
+  await inspect(t, page, 'console-invitations');
+  await page.getByRole('button', { name: 'More for ann@example.com' }).click();
+  await page.getByRole('button', { name: 'Revoke…' }).first().click();
+  await page.getByRole('button', { name: 'Revoke', exact: true }).click();
+  await page.getByText('1 invitation is revoked.').waitFor();
+  await page.getByRole('link', { name: 'Invite people' }).first().click();
+  await page.getByRole('link', { name: 'Add a user without an invitation' }).click();
   await page.getByLabel('E-mail').fill(`${NASTY}@example.com`);
   await page.getByLabel('Password', { exact: true }).fill('short');
   await page.getByRole('button', { name: 'Add the user' }).click();
@@ -87,16 +105,28 @@ test('users are added, changed, disabled and deleted', async (t) => {
   await make(stage, 'device', { user_id, name: NASTY, public_key: key() });
   await page.reload();
   await inspect(t, page, 'console-user');
+  await openMenu(page);
+  await inspect(t, page, 'console-user-menu');
   await confirm(page, 'Disable', 'Disable');
   await page.getByRole('button', { name: 'Enable' }).waitFor();
   await page.getByRole('button', { name: 'Enable' }).click();
-  await page.getByRole('button', { name: 'Disable' }).waitFor();
+  await page.getByText('is enabled: they may sign in').waitFor();
+  for (const tab of ['Traffic', 'Sign-in', 'Settings']) {
+    await page
+      .getByRole('navigation', { name: 'Pages of' })
+      .getByRole('link', { name: tab })
+      .click();
+    await page.waitForURL(`**/users/${user_id}/*`);
+    await inspect(t, page, `console-user-${tab.toLowerCase()}`);
+  }
+  await openMenu(page);
   await page.getByRole('button', { name: 'Delete' }).click();
   await inspect(t, page, 'console-user-question');
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+  await openMenu(page);
   await confirm(page, 'Delete', 'Delete for good');
   await page.waitForURL('/users');
-  await page.getByRole('searchbox', { name: 'Search e-mail or role' }).fill('nobody');
+  await page.getByRole('searchbox', { name: 'Search e-mail, name or role' }).fill('nobody');
   await page.keyboard.press('Enter');
   await page.getByText('No user is found').waitFor();
   await inspect(t, page, 'console-users-none');
@@ -178,6 +208,7 @@ test('devices are added, disabled, and given an end', async (t) => {
   await page.getByRole('button', { name: 'Add the device' }).click();
   await page.getByText('lent laptop is added').waitFor();
   await page.getByRole('link', { name: '← lent laptop' }).click();
+  await page.getByRole('link', { name: 'Settings', exact: true }).last().click();
   await page.getByLabel('End (UTC)').fill('2020-01-01T00:00');
   await page.getByRole('button', { name: 'Set', exact: true }).click();
   await page.getByText('It ended at').waitFor();
@@ -185,9 +216,21 @@ test('devices are added, disabled, and given an end', async (t) => {
   await page.getByText('Switched off since').waitFor();
   await page.getByText('No traffic in the last five minutes.').waitFor();
   await inspect(t, page, 'console-device');
-  await page.getByRole('link', { name: 'Change', exact: true }).click();
+  for (const tab of ['Connections', 'Packets', 'Network']) {
+    await page.getByRole('link', { name: tab, exact: true }).last().click();
+    await page.waitForURL(`**/${tab.toLowerCase()}`);
+    await inspect(t, page, `console-device-${tab.toLowerCase()}`);
+  }
+  await page.context().grantPermissions(['clipboard-write']);
+  const address = (await page.locator('#address-0').innerText()).trim();
+  await page.getByRole('button', { name: `Copy ${address}` }).click();
+  await page.getByText(`Copied: ${address}`).waitFor();
+  await openMenu(page);
+  await inspect(t, page, 'console-device-menu');
+  await page.keyboard.press('Escape');
+  await page.getByRole('link', { name: 'Settings', exact: true }).last().click();
   await page.getByLabel('Description').fill(NASTY);
-  await page.getByText('Network settings').click();
+  await page.getByText('Network settings', { exact: true }).click();
   await inspect(t, page, 'console-device-edit');
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByText(NASTY).waitFor();
@@ -266,6 +309,7 @@ test('the configuration, providers and the logo are changed', async (t) => {
   await page.goto('/settings/providers/oidc/new');
   await inspect(t, page, 'console-provider-new');
   await page.getByLabel('Label').fill(NASTY);
+  await page.locator('summary').getByText('Advanced').click();
   await page.getByLabel('Id', { exact: true }).fill('okta');
   await page.getByLabel('Discovery document').fill(`${provider.origin}/openid`);
   await page.getByLabel('Client id').fill('postern');
@@ -274,6 +318,7 @@ test('the configuration, providers and the logo are changed', async (t) => {
   await page.getByRole('heading', { name: 'What the test found' }).waitFor();
   await inspect(t, page, 'console-provider-tested');
   await page.getByLabel('Client secret').fill('a secret of theirs');
+  await page.locator('summary').getByText('Advanced').click();
   await page.getByLabel('Trust the e-mail addresses').check();
   await page.getByRole('button', { name: 'Add the provider' }).click();
   await page.getByText('is saved, and serves.').waitFor();
@@ -283,6 +328,7 @@ test('the configuration, providers and the logo are changed', async (t) => {
   await inspect(t, page, 'console-provider');
   await page.goto('/settings/providers/saml/new');
   await page.getByLabel('Label').fill('ADFS');
+  await page.locator('summary').getByText('Advanced').click();
   await page.getByLabel('Id', { exact: true }).fill('adfs');
   await page.getByLabel('Metadata', { exact: true }).fill(samlMetadata());
   await page.getByRole('button', { name: 'Test this provider' }).click();
@@ -297,6 +343,10 @@ test('the configuration, providers and the logo are changed', async (t) => {
   await page.getByText('The logo is changed.').waitFor();
   await inspect(t, page, 'console-logo');
   await page.goto('/audit');
+  const lines = "[...document.querySelectorAll('.entry > summary')]";
+  const tallest = `Math.max(...${lines}.map((one) => one.offsetHeight))`;
+  const height = await page.evaluate<number>(tallest);
+  t.true(height < 44, `an entry is one line: ${height}`);
   await page.locator('.entry summary').first().click();
   await inspect(t, page, 'console-audit');
   await page.getByRole('button', { name: 'Who' }).click();

@@ -86,14 +86,15 @@ test('a device is added: its file is downloaded, copied and scanned, and its key
   t.false(await page.getByLabel('Public key').isVisible(), 'nobody is asked for a key');
   await page.getByText('Network settings').click();
   await inspect(t, page, 'device-new-settings');
-  await page.getByLabel('Use the default: 1280').uncheck();
-  await page.getByLabel('Own value of MTU').fill('9000');
+  const mtu = page.getByLabel('MTU');
+  t.is(await mtu.getAttribute('placeholder'), '1280 · the client default');
+  await mtu.fill('9000');
   await page.getByLabel('Name', { exact: true }).fill("Ann's laptop");
   await page.getByRole('button', { name: 'Add the device' }).click();
   await page.getByText('Please give 1500 or less').waitFor();
   await inspect(t, page, 'device-new-refused');
   t.is((await devicesOf(stage)).length, 0);
-  await page.getByLabel('Own value of MTU').fill('1400');
+  await mtu.fill('1400');
   await page.getByRole('button', { name: 'Add the device' }).click();
   await page.getByText('Save this now.').waitFor();
   t.regex(page.url(), /\/user_devices\/[0-9a-f-]{36}\/file$/);
@@ -170,6 +171,19 @@ test('a file is shown again with a pasted private key, or with a new pair on a c
   const again = await page.locator('#client-file').innerText();
   t.is(again, first.replace(/^DNS = .*$/m, 'DNS = 9.9.9.9'));
   t.is(await readCode(stage.browser, page.getByRole('img', { name: /^QR code/ })), again);
+
+  // Pasted before the script of the page has run, it is read when the script runs.
+  const { promise, resolve: arrive } = Promise.withResolvers<void>();
+  await page.route('**/device-keys.js', async (route) => {
+    await promise;
+    await route.continue();
+  });
+  await page.goto(page.url(), { waitUntil: 'commit' });
+  await field.fill(privateKeyOf(first));
+  arrive();
+  await page.getByRole('heading', { name: 'The private key is right' }).waitFor();
+  t.is(await page.locator('#client-file').innerText(), again);
+  await page.unrouteAll();
   await page.getByRole('button', { name: 'Yes, the device has this file now' }).click();
   await page.getByRole('heading', { name: 'Status' }).waitFor();
   t.is(await page.getByText('out of date').count(), 0);
@@ -233,6 +247,51 @@ test('an answer that is lost loses no key: the page finds out what is in force',
   await page.getByText('Save this now.').waitFor();
   await page.getByText('The new key is in force.').waitFor();
   t.is(await page.locator('#client-file').innerText(), file);
+});
+
+test('a form that is sent before its script has run loses nothing, and says what to do', async (t) => {
+  const stage = await openBrowser(t);
+  const user = { email: 'ann@example.com' };
+  await stage.gateway.call('POST', '/v0/users', { user });
+  const page = await stage.person();
+  await signIn(page);
+  await page.waitForURL('/dashboard');
+  const button = page.getByRole('button', { name: 'Add the device' });
+  const forgotten = page.getByText('keys are not shown again: please type them once more');
+  for (const path of ['/user_devices/new', `/devices/new?user=${user.email}`]) {
+    const name = `phone of ${path.split('/')[1]}`;
+    const { promise, resolve: arrive } = Promise.withResolvers<void>();
+    await page.route('**/device-keys.js', async (route) => {
+      await promise;
+      await route.continue();
+    });
+    await page.goto(path, { waitUntil: 'commit' });
+    await page.getByLabel('Name', { exact: true }).fill(name);
+    const isAll = path.startsWith('/devices');
+    const preshared = page.getByLabel('Preshared key');
+    if (isAll) {
+      await page.getByText('Keys and addresses').click();
+      await preshared.fill(newKey());
+    }
+    await button.click({ noWaitAfter: true });
+    await page.getByText('Nothing has changed yet: the form was sent before').waitFor();
+    t.is(await page.getByLabel('Name', { exact: true }).inputValue(), name);
+    arrive();
+    await page.locator('[data-own-key]:not([open])').waitFor();
+    t.is(await page.getByText('Nothing was saved').count(), 0, 'nothing is marked any more');
+    t.is(await forgotten.isVisible(), isAll);
+    t.is(await preshared.isVisible(), isAll, 'where it is typed once more');
+    t.is(await page.locator('[aria-invalid=true]').count(), 0);
+    await inspect(t, page, `device-sent-early-${path.split('/')[1]}`);
+    await button.click();
+    await page.getByText('Save this now.').waitFor();
+    t.regex(await page.locator('#client-file').innerText(), /^PrivateKey = .{44}$/m);
+    await page.unrouteAll();
+    // The file was not saved.
+    page.once('dialog', (dialog) => void dialog.accept());
+  }
+  const names = (await devicesOf(stage)).map((device) => device.name);
+  t.deepEqual(names.toSorted(), ['phone of devices', 'phone of user_devices']);
 });
 
 test('a person who signs in again in another window puts the new key in force in this one', async (t) => {

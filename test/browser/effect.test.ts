@@ -139,8 +139,7 @@ test('a staged rule is watched, enforced after the question, and staged again', 
   await inspect(t, page, 'console-rules-staged');
   t.is(await flowCount(), 1, 'it decides nothing');
 
-  await page.goto(`/devices/${laptop.id}`);
-  await page.getByRole('main').getByRole('link', { name: 'Would it pass?' }).click();
+  await page.goto(`/devices/${laptop.id}/packets`);
   await page.getByLabel('To', { exact: true }).fill(phone.ipv4);
   await page.getByLabel('Protocol').selectOption('udp');
   await page.getByLabel('Port').fill('5353');

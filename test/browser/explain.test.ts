@@ -15,6 +15,7 @@ test('what becomes of a packet is asked from a device and from a rule', async (t
   await signIn(page);
   await page.goto('/devices');
   await page.getByRole('link', { name: 'laptop' }).click();
+  await page.getByRole('button', { name: 'More' }).click();
   await page.getByRole('main').getByRole('link', { name: 'Would it pass?' }).click();
   await inspect(t, page, 'console-explain');
   await page.getByLabel('To', { exact: true }).fill('10.0.0.6');

@@ -31,8 +31,8 @@ test('the history of a device, a user, a rule and all gateways is drawn, and is 
   await signIn(page);
   for (const [name, path] of [
     ['dashboard', '/dashboard'],
-    ['device', `/devices/${device}`],
-    ['user', `/users/${user_id}`],
+    ['device', `/devices/${device}/connections`],
+    ['user', `/users/${user_id}/traffic`],
     ['rule', `/rules/${rule}`],
   ] as const) {
     await page.goto(path);
@@ -50,7 +50,7 @@ test('the history of a device, a user, a rule and all gateways is drawn, and is 
     await page.locator('#history canvas').waitFor();
     t.is(await page.locator('#history').getByRole('img').count(), 1);
   }
-  await page.goto(`/devices/${device}?range=1h`);
+  await page.goto(`/devices/${device}/connections?range=1h`);
   await page.getByText('[2001:db8::1]:51820').waitFor();
   await page.getByText('The same as a table').click();
   await inspect(t, page, 'console-history-table');

@@ -50,9 +50,11 @@ test('a device gets networks and limits, and its page shows them', async (t) => 
   const { data } = (await stage.gateway.call('GET', '/v0/devices')).body;
   t.like(data, [{ public_key: key, limit_down: 5_000_000 }]);
   await page.getByRole('link', { name: '← router' }).click();
+  await page.getByRole('main').getByRole('link', { name: 'Network' }).click();
   await page.getByText('10.77.0.0/24, 2001:db8:77::/64').waitFor();
   await inspect(t, page, 'console-device-networks');
 
+  await page.getByRole('button', { name: 'More' }).click();
   await page.getByRole('main').getByRole('link', { name: 'Would it pass?' }).click();
   await page.getByRole('main').getByText('More', { exact: true }).click();
   await page.getByLabel('Host behind the device').fill('10.77.0.4');

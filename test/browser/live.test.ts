@@ -79,8 +79,8 @@ test('what passes and what does not, for administrators and for the owner', asyn
   await page.reload();
   await page.getByText('not let pass any more').first().waitFor();
   await inspect(t, page, 'console-ended-flows');
-  await page.goto(`/devices/${laptop.id}`);
-  await page.getByRole('link', { name: 'Refused lately' }).click();
+  await page.goto(`/devices/${laptop.id}/packets`);
+  await page.getByRole('main').getByRole('link', { name: 'Refused lately' }).last().click();
   await page.getByText('A rule drops it.').waitFor();
   await inspect(t, page, 'console-refusals');
   const dropped = page.getByRole('row').filter({ hasText: 'TCP 22' });

@@ -4,7 +4,14 @@
 import test, { type ExecutionContext } from 'ava';
 import type { Page } from 'playwright-core';
 import { openSmtpServer } from '../support/network/smtp-server.ts';
-import { inspect, make, openBrowser, signIn, type Stage } from '../support/web/browser.ts';
+import {
+  inspect,
+  make,
+  openBrowser,
+  openMenu,
+  signIn,
+  type Stage,
+} from '../support/web/browser.ts';
 
 /** Every page is inspected in four looks, on a machine that others use too. */
 const LONG_MS = 300_000;
@@ -25,7 +32,7 @@ async function makeLink(t: ExecutionContext, page: Page, id: string): Promise<st
   t.is((await page.getByLabel('E-mails').inputValue()).trim(), 'ann@example.com');
   await page.getByRole('button', { name: 'Make the links' }).click();
   await page.getByRole('heading', { name: 'The link is made' }).waitFor();
-  return page.getByLabel('Link').inputValue();
+  return page.getByLabel('Link', { exact: true }).inputValue();
 }
 
 async function openStage(t: ExecutionContext, settings: Record<string, string> = {}) {
@@ -78,6 +85,7 @@ test('a link lets its person in once, and the page of the user follows it', asyn
 
   const other = await makeLink(t, page, id);
   await page.goto(`/users/${id}`);
+  await openMenu(page);
   await page.getByRole('button', { name: 'Revoke the one-time link' }).click();
   await page.getByText('The one-time link is revoked.').waitFor();
   await stranger.goto(other);

@@ -75,6 +75,7 @@ async function check(
   const { path, typed, secrets, button } = form;
   const field = (label: string) => page.getByLabel(label, { exact: true });
   await page.goto(path);
+  for (const fold of await page.locator('details.further > summary').all()) await fold.click();
   for (const [label, text] of Object.entries({ ...typed, ...secrets }))
     await field(label).fill(text);
   await wait(stage);
@@ -111,6 +112,7 @@ test('what was typed is there again after the sign-in, without secrets', async (
   await page.getByRole('button', { name: 'Add the user' }).click();
   await page.getByText('ann@example.com is added.').waitFor();
 
+  await page.getByRole('main').getByRole('link', { name: 'Settings' }).click();
   await page.getByLabel('E-mail').fill('bob@example.com');
   await wait(stage);
   await page.getByRole('button', { name: 'Save' }).click();

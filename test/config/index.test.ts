@@ -208,7 +208,7 @@ const bad: [title: string, environment: Record<string, string>, error: RegExp][]
   [
     'a token of another form',
     { BOOTSTRAP_API_TOKEN: 'secret' },
-    /^BOOTSTRAP_API_TOKEN must be pst_/,
+    /^BOOTSTRAP_API_TOKEN must be pst_.*`postern token make-bootstrap` makes one/,
   ],
   [
     'a port that no server has',

@@ -92,6 +92,8 @@ const bound: readonly [destination: string, wanted: ReasonName, allowed: ReasonN
   ['fd20:ce::254', 'inner_destination_metadata', 'none'],
   ['64:ff9b::168.63.129.16', 'inner_destination_metadata', 'none'],
   ['2002:a83f:8110::1', 'inner_destination_metadata', 'none'],
+  ['::168.63.129.16', 'inner_destination_metadata', 'none'],
+  ['::127.0.0.1', 'inner_destination_reserved', 'inner_destination_reserved'],
   ['169.254.169.254', 'inner_destination_reserved', 'inner_destination_reserved'],
   ['64:ff9b::169.254.169.254', 'inner_destination_reserved', 'inner_destination_reserved'],
   ['2002:a9fe:a9fe::1', 'inner_destination_reserved', 'inner_destination_reserved'],

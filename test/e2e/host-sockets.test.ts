@@ -18,8 +18,17 @@ import { NFT } from '../support/network/capture.ts';
 import { SocketBench } from '../support/network/host-sockets.ts';
 import { command, Network } from '../support/network/namespaces.ts';
 
-const { EACCES, EADDRNOTAVAIL, ECONNREFUSED, EHOSTUNREACH, EINVAL, EMSGSIZE, ENETUNREACH, EPERM } =
-  constants.errno;
+const {
+  EACCES,
+  EADDRNOTAVAIL,
+  EBADF,
+  ECONNREFUSED,
+  EHOSTUNREACH,
+  EINVAL,
+  EMSGSIZE,
+  ENETUNREACH,
+  EPERM,
+} = constants.errno;
 
 /** This machine, a router, and a host behind a link of 1,280 bytes. */
 const ROUTER = '10.255.95.1';
@@ -161,6 +170,13 @@ for (const [to, origin, type, headers] of [
     bench.put(0, counting(10 * (SMALL_MTU - headers)), SMALL_MTU - headers);
     t.is(sockets.send(handle, 1), 1);
     t.is(bench.word(0, PIECE_ERROR), 0);
+    // What may be fragmented leaves, and what comes after it still comes back.
+    bench.put(0, counting(4_000));
+    t.is(sockets.send(handle, 1), 0);
+    t.is(sockets.sendFragmented(handle), 1);
+    t.is(bench.word(0, PIECE_ERROR), 0);
+    t.is(sockets.send(handle, 1), 0);
+    t.is(sockets.sendFragmented(handle + 1), -EBADF);
   });
 
 test.serial('a run that the kernel does not take goes one by one', async (t) => {

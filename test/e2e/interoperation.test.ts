@@ -7,6 +7,7 @@ import test, { type ExecutionContext } from 'ava';
 import { REKEY_TIMEOUT_MS } from '../../dataplane/constants.ts';
 import { command } from '../support/network/namespaces.ts';
 import { unpackNewestWireguardGo } from '../support/network/newest-wireguard-go.ts';
+import { WITHOUT_WARM_UP } from '../support/gateway/launcher.ts';
 import { Postern, until } from '../support/gateway/postern.ts';
 import {
   API_ADDRESS,
@@ -20,6 +21,7 @@ import {
   TUNNEL6,
 } from '../support/network/topology.ts';
 import { enrol, type Person } from './people.ts';
+import { differs, FROM_OUTSIDE } from './ways.ts';
 
 /** Only of this test: the sockets that `wg` asks are in one folder for all hosts. */
 const INTERFACE = 'wg-either';
@@ -96,7 +98,8 @@ async function isFoundWithoutName(t: ExecutionContext, w: Topology): Promise<voi
 }
 
 async function handshakes(t: ExecutionContext, w: Topology): Promise<void> {
-  const postern = new Postern(w.gateway, API_ADDRESS, { WIREGUARD_INTERFACE: INTERFACE });
+  const settings = { ...WITHOUT_WARM_UP, WIREGUARD_INTERFACE: INTERFACE };
+  const postern = new Postern(w.gateway, API_ADDRESS, settings);
   await postern.start();
   const alice = await enrol(postern, w.alice, 'a@example.test', `${GATEWAY4}:51820`, 0);
   const bob = await enrol(postern, w.bob, 'b@example.test', `[${GATEWAY6_BOB}]:51820`, 0);
@@ -121,7 +124,8 @@ async function handshakes(t: ExecutionContext, w: Topology): Promise<void> {
   });
   for (const [i, person] of people.entries()) await tellsTheSame(t, w, person, moved[i]);
   for (const { client, device } of people) {
-    t.true(await canPing(w.gateway, String(device['ipv4'])), 'and is answered');
+    if (!differs(FROM_OUTSIDE))
+      t.true(await canPing(w.gateway, String(device['ipv4'])), 'and is answered');
     t.true(await canPing(client.host, TUNNEL6));
   }
   await postern.stop();

@@ -3,6 +3,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
+import { WITHOUT_WARM_UP } from '../support/gateway/launcher.ts';
 import { Postern, until } from '../support/gateway/postern.ts';
 import { API_ADDRESS, buildTopology, canPing } from '../support/network/topology.ts';
 import { enrol } from './people.ts';
@@ -15,7 +16,8 @@ test('a silent client at a link-local address is served again after a restart', 
   t.timeout(120_000);
   const { network, alice: host, gateway } = await buildTopology('ll');
   t.teardown(() => network.remove());
-  const postern = new Postern(gateway, API_ADDRESS, { DATAPLANE_ENGINE: 'native' });
+  const settings = { ...WITHOUT_WARM_UP, DATAPLANE_ENGINE: 'native' };
+  const postern = new Postern(gateway, API_ADDRESS, settings);
   await postern.start();
   t.teardown(() => postern.stop());
   for (const [name, own] of Object.entries({ g2: 'fe80::72', g1: 'fe80::71', g0: OWN }))

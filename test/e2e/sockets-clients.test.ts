@@ -7,6 +7,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
 import type { Host } from '../support/network/namespaces.ts';
+import { WITHOUT_WARM_UP } from '../support/gateway/launcher.ts';
 import { Postern, until } from '../support/gateway/postern.ts';
 import {
   API_ADDRESS,
@@ -65,7 +66,8 @@ test.serial('curl and a browser get a site by HTTP/1.1, HTTP/2 and HTTP/3', asyn
   t.timeout(180_000);
   const { network, gateway, lan, alice } = await buildTopology('sc');
   t.teardown(() => network.remove());
-  const postern = new Postern(gateway, API_ADDRESS, { WIREGUARD_TUN: 'sockets' });
+  const settings = { ...WITHOUT_WARM_UP, WIREGUARD_TUN: 'sockets' };
+  const postern = new Postern(gateway, API_ADDRESS, settings);
   await postern.start();
   t.teardown(() => postern.stop());
   const { client } = await enrol(postern, alice, 'a@example.test', `${GATEWAY4}:51820`);

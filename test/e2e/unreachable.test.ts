@@ -3,6 +3,7 @@
 // behind such a device. docs/packets.md#icmp-errors.
 
 import test, { type ExecutionContext } from 'ava';
+import { WITHOUT_WARM_UP } from '../support/gateway/launcher.ts';
 import { Postern, until } from '../support/gateway/postern.ts';
 import type { Host } from '../support/network/namespaces.ts';
 import {
@@ -38,7 +39,8 @@ test.serial('who pings a device that cannot be reached hears so at once', async 
   t.timeout(120_000);
   const { network, gateway, lan } = await buildTopology('nr');
   t.teardown(() => network.remove());
-  const postern = new Postern(gateway, API_ADDRESS, { WIREGUARD_TUN: 'required' });
+  const settings = { ...WITHOUT_WARM_UP, WIREGUARD_TUN: 'required' };
+  const postern = new Postern(gateway, API_ADDRESS, settings);
   await postern.start();
   t.teardown(() => postern.stop());
   await lan.ip('route', 'add', '100.64.0.0/10', 'via', '198.51.100.1');

@@ -6,12 +6,13 @@
 //                                  10.255.78.2 -- 10.255.78.1 this machine (for the API alone)
 
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { enrol } from '../e2e/people.ts';
 import {
   buildImage,
@@ -21,7 +22,7 @@ import {
   podmanRun,
 } from '../support/gateway/container.ts';
 import { examplesOf, runShell } from '../support/suite/examples.ts';
-import { command, Host, Network } from '../support/network/namespaces.ts';
+import { command, Host, Network, stop } from '../support/network/namespaces.ts';
 import { Postern, until } from '../support/gateway/postern.ts';
 import { canPing } from '../support/network/topology.ts';
 
@@ -35,6 +36,11 @@ const isReleased = process.env['IMAGE_ARCHIVE'] !== undefined;
 /** That of a release has no compiled code; that of the Dockerfile is larger. */
 const SIZE_MB_MAX = isReleased ? 250 : 350;
 const STOP_MS_MAX = 5_000;
+
+/** A web server. */
+const WEB = `require('node:http')
+  .createServer((_, response) => response.end('from the lan'))
+  .listen(8080, '::', () => console.log('ready'));`;
 
 const NEEDED = '--env=WIREGUARD_TUN=required';
 /** Why a container has no TUN that is not given the device. */
@@ -171,6 +177,7 @@ test.serial('a client’s packets pass a container that may do one thing alone',
     t.is(await podman('exec', NAME, 'find', '/app', '-name', '*.ts'), '');
     const packages = await podman('exec', NAME, 'ls', '/app/node_modules');
     t.deepEqual(packages.split(/\s+/).toSorted(), [
+      '@github',
       'bcrypt',
       'node-gyp-build',
       'tweetnacl',
@@ -198,11 +205,13 @@ for (const [way, ...args] of WITHOUT_RIGHTS)
   test.serial(
     `without any right the image starts ${way}, and says what it does without`,
     async (t) => {
-      t.timeout(120_000);
+      t.timeout(180_000);
+      const network = new Network('pc');
       await removeContainer();
       try {
-        const words = podmanRun('--detach', `--name=${NAME}`, '--network=none', ...args, IMAGE);
-        await command(...first(words));
+        const token = `pst_${randomBytes(32).toString('base64url')}`;
+        const given = ['--network=none', `--env=BOOTSTRAP_API_TOKEN=${token}`, ...args];
+        await command(...first(podmanRun('--detach', `--name=${NAME}`, ...given, IMAGE)));
         const ask = (): Promise<string> => podman('exec', NAME, 'node', 'lib/start/ready.js');
         await until('the container is ready', () => ask().then(...yesOrNo), 60_000);
         const { egress_reason, ...readiness } = JSON.parse(await ask()) as Record<string, unknown>;
@@ -231,13 +240,37 @@ for (const [way, ...args] of WITHOUT_RIGHTS)
         const email = ['--email', 'admin@localhost', '--name', 'phone'];
         const file = await podman('exec', NAME, 'postern', 'device', 'create', ...email);
         t.regex(file, /^\[Interface\]\nPrivateKey = /);
+        await reachesWeb(t, network, token);
         await podman('stop', '--time=10', NAME);
         t.is(await podman('inspect', '--format={{.State.ExitCode}}', NAME), '0');
       } finally {
         await removeContainer();
+        await command('ip', 'netns', 'del', 'pc-gw').catch(() => undefined);
+        await network.remove();
       }
     },
   );
+
+/** A real client of the container reaches a web server of the LAN, and no more than rules let it. */
+async function reachesWeb(t: ExecutionContext, network: Network, token: string): Promise<void> {
+  const alice = await network.addHost('alice');
+  const lan = await network.addHost('lan');
+  const container = await attach('pc-gw', await podman('inspect', '--format={{.State.Pid}}', NAME));
+  await link(network, { container, alice, lan });
+  const web = lan.start(process.execPath, ['-e', WEB]);
+  await once(web.stdout!, 'data');
+  const postern = Object.assign(new Postern(container, API), { token });
+  const person = await enrol(postern, alice, 'alice@example.test', '192.0.2.1:51820');
+  const asked = (url: string): Promise<string> =>
+    alice.run('curl', '--silent', '--max-time', '15', url).then(({ stdout }) => stdout);
+  const urls = ['http://198.51.100.2:8080/', 'http://[2001:db8:2::2]:8080/'] as const;
+  for (const url of urls) t.is(await asked(url), 'from the lan', url);
+  await postern.create('rule', { action: 'drop', destination: '198.51.100.0/24' });
+  await t.throwsAsync(asked(urls[0]));
+  t.is(await asked(urls[1]), 'from the lan');
+  await person.client.stop();
+  await stop(web);
+}
 
 test.serial(
   'a container that needs a TUN ends without the capability or the device, and says what is missing',

@@ -57,6 +57,21 @@ const exec = promisify(execFile);
 const folder = temporaryFolder('postern-release-check-');
 const ARM_LIBRARIES = '/usr/aarch64-linux-gnu';
 
+/** All files of a release but the hashes and their signature. */
+const FILES = [
+  'LICENSES.md',
+  'RELEASE-NOTES.md',
+  `postern-${VERSION}-deployment.tar.gz`,
+  `postern-${VERSION}-image.tar`,
+  `postern-${VERSION}-linux-arm64.tar.gz`,
+  `postern-${VERSION}-linux-x64.tar.gz`,
+  `postern-${VERSION}.cdx.json`,
+  `postern-${VERSION}.tgz`,
+  `postern-client-${VERSION}.tgz`,
+  'postern_1.1.0~rc.1_amd64.deb',
+  'postern_1.1.0~rc.1_arm64.deb',
+];
+
 /** What each way to run it on Kubernetes comes to. */
 const KINDS = [
   'CronJob',
@@ -122,7 +137,10 @@ test.serial(
       sums.push(readFileSync(join(OUTPUT, 'SHA256SUMS'), 'utf8'));
     }
     t.is(sums[0], sums[1]);
-    t.is(sums[0]?.split('\n').length, 11, sums[0]);
+    t.deepEqual(
+      [...(sums[0] ?? '').matchAll(/^[0-9a-f]{64} {2}(.*)$/gm)].map(([, name]) => name),
+      FILES,
+    );
     await run('minisign', '-V', '-p', publicKey, '-m', join(OUTPUT, 'SHA256SUMS'));
     await run('sh', '-c', `cd ${OUTPUT} && sha256sum --check --strict SHA256SUMS`);
     for (const architecture of ['x64', 'arm64']) {
@@ -171,13 +189,17 @@ test.serial('a project without a compiler tests against the package, with its ad
   mkdirSync(project);
   writeFileSync(join(project, 'package.json'), '{ "type": "module", "private": true }');
   const program = `import { createGateway } from 'postern/testing';
+    import { createClient } from 'postern-client';
     await using gateway = await createGateway({ settings: { DATAPLANE_ENGINE: 'native' } });
     const laptop = await gateway.addDevice({ name: 'laptop' });
     gateway.host('10.0.0.5');
     await laptop.ping('10.0.0.5');
-    console.log('passed');`;
+    const api = createClient({ url: await gateway.listen(), token: gateway.token });
+    const { data } = await api.GET('/v0/devices');
+    console.log(data.data[0].name === 'laptop' ? 'passed' : data);`;
   writeFileSync(join(project, 'try.js'), program);
-  const install = ['npm', 'install', '--no-audit', join(OUTPUT, `postern-${VERSION}.tgz`)];
+  const packages = ['postern', 'postern-client'].map((name) => `${name}-${VERSION}.tgz`);
+  const install = ['npm', 'install', '--no-audit', ...packages.map((name) => join(OUTPUT, name))];
   // CXX names no compiler, wherever one is.
   await outside('env', '--chdir', project, 'CXX=no-compiler', ...install);
   t.regex(await run(process.execPath, join(project, 'try.js')), /^passed\n$/);

@@ -1,5 +1,6 @@
 // The soak: one gateway for a long time under traffic, rekeying and API churn. Its memory stays
-// flat, no answered write is lost, no datagram of a device that only goes on, and every packet that
+// flat, no answered write is lost, no datagram of a device that only goes on (but those that the
+// kernels of the device and of the LAN count, whose programs came too late), and every packet that
 // was dropped was dropped for a reason that this load explains.
 
 import { appendFileSync, readFileSync } from 'node:fs';
@@ -18,6 +19,7 @@ import {
   Traffic,
   traffic,
 } from '../support/network/topology.ts';
+import { kernelLosses } from './kernel-losses.ts';
 import { Ledger } from './ledger.ts';
 import { API_ADDRESS, API_NETWORK, seed, soakMinutes } from './lengths.ts';
 
@@ -150,6 +152,14 @@ async function soak(t: ExecutionContext, topology: Topology): Promise<void> {
     [near, far].map((end) => end.line((line) => 'received' in line)),
   );
 
+  const lost =
+    Number(down?.['sent']) +
+    Number(up?.['sent']) -
+    Number(down?.['received']) -
+    Number(up?.['received']);
+  const [atAlice, atLan, atGateway] = await Promise.all(
+    [alice.client.host, topology.lan, topology.gateway].map(kernelLosses),
+  );
   const warm = looks.filter(({ atMs }) => atMs > WARM_UP_MS);
   const slope = slopeOf(warm);
   const most = Math.max(...looks.map(({ rssMb }) => rssMb));
@@ -159,6 +169,8 @@ async function soak(t: ExecutionContext, topology: Topology): Promise<void> {
     rssMb: { first: warm[0]?.rssMb, last: warm.at(-1)?.rssMb, most, slopePer10Minutes: slope },
     writes: ledger.figures.answered,
     datagrams: Number(up?.['received']) + Number(down?.['received']),
+    lost,
+    lostByKernels: { atAlice, atLan, atGateway },
     ...bobs,
     drops,
   };
@@ -172,8 +184,8 @@ async function soak(t: ExecutionContext, topology: Topology): Promise<void> {
 
   await ledger.verify(t);
   t.is(ledger.figures.unanswered + ledger.figures.refused, 0, 'every write was answered');
-  t.is(up?.['received'], down?.['sent'], 'no datagram of alice was lost');
-  t.is(down?.['received'], up?.['sent'], 'and none towards her');
+  const byEnds = atAlice!.sockets + atAlice!.interfaces + atLan!.sockets + atLan!.interfaces;
+  t.true(lost <= byEnds, `${lost} datagrams of alice were lost, ${byEnds} of them by the ends`);
   t.is(bobs.transfers, bobs.sessions, 'all transfers arrived unchanged');
   const unexplained = Object.entries(drops).filter(
     ([reason, count]) => count > (EXPLAINED[reason] ?? 0),

@@ -41,7 +41,8 @@ for (const transport of transports)
             end === null
               ? ['is not recorded']
               : lineDifferences(typed.line, end, result, bindings).map(({ says }) => says);
-          if (!isWrittenWhereItShould(line, hasGateway)) found.push('was written elsewhere');
+          if (!(await isWrittenWhereItShould(line, hasGateway)))
+            found.push('was written elsewhere');
           differences.push(...found.map((says) => `${name}: $ ${typed.line}: ${says}`));
           before.push(typed);
         }
@@ -51,11 +52,11 @@ for (const transport of transports)
     });
 
 /** Whether the gateway wrote what it is to write, and the command everything else. */
-function isWrittenWhereItShould(
+async function isWrittenWhereItShould(
   { typed: { line }, result: { audit }, ofRequests }: PlayedLine,
   hasGateway: boolean,
-): boolean {
-  const parsed = parseCommandLine(wordsOf(line).slice(1));
+): Promise<boolean> {
+  const parsed = await parseCommandLine(wordsOf(line).slice(1));
   const place = 'command' in parsed ? whereWritten(parsed.command.words) : null;
   const isAsked = place === 'gateway' || place === 'urgent';
   // A command that prints the file of a device makes the key of a gateway that has none yet.

@@ -165,3 +165,13 @@ test('the list means neither exit codes nor keys, and nothing without an item', 
   for (const [list, message] of refused)
     t.throws(() => expected(second, [], readMeant(list)), { message }, list);
 });
+
+test('only a line that was wrong usage may succeed now', (t) => {
+  const meant = readMeant(`scene: rule\nitem: #45\n$ ${first.line}\n=> 0\n!`);
+  const ends = (status: number) => {
+    const typed = { ...first, end: { status, stdout: '', stderr: 'wrong\n', audit: [] } };
+    return expected(typed, [], meant).end;
+  };
+  t.like(ends(2), { status: 0, stderr: '' });
+  t.throws(() => ends(1), { message: /only a line that was refused as wrong usage/ });
+});

@@ -1,6 +1,6 @@
 // The list of differences from the recorded commands that are meant: commands/differences.txt. Each
 // names a line of a scene, the item that means it, and what takes the place of what is recorded.
-// Exit codes and keys of JSON are in no list.
+// Keys of JSON are in no list, and of exit codes only the 0 of a line that was refused before.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,6 +9,9 @@ import { blocksOf, partsOf, readHeader, type RecordedEnd, type Typed } from './s
 
 const FILE = join(import.meta.dirname, 'commands/differences.txt');
 const KEYS = ['scene', 'item', 'nth'];
+/** What an entry has of a line that was wrong usage, and is none any more. */
+const SUCCEEDS = '=> 0';
+const USAGE = 2;
 const PARTS = { '>': 'stdout', '!': 'stderr', '+': 'audit' } as const;
 
 /** One difference that is meant. */
@@ -20,7 +23,7 @@ export interface Meant {
   readonly nth: number;
   readonly line: string;
   /** The parts that are others now; an empty one is written as its mark alone. */
-  readonly parts: Partial<Omit<RecordedEnd, 'status'>>;
+  readonly parts: Partial<RecordedEnd>;
 }
 
 /** Reads the list. */
@@ -42,13 +45,16 @@ function readOne(lines: readonly string[]): Meant {
   const unknown = [...head.keys()].find((key) => !KEYS.includes(key));
   if (unknown !== undefined) throw new Error(`"${unknown}: " is not known in:\n${block}`);
   const rest = lines.slice(at + 1);
-  const wrong = rest.find((line) => !Object.hasOwn(PARTS, line.slice(0, 1)));
+  const status = rest.includes(SUCCEEDS) ? { status: 0 } : {};
+  const marked = rest.filter((line) => line !== SUCCEEDS);
+  const wrong = marked.find((line) => !Object.hasOwn(PARTS, line.slice(0, 1)));
   if (wrong !== undefined)
     throw new Error(`"${wrong}" is no output, error or audit entry; nothing else may differ`);
-  const all = partsOf(rest);
-  const given = new Set(rest.map((line) => PARTS[line.slice(0, 1) as keyof typeof PARTS]));
+  const all = partsOf(marked);
+  const given = new Set(marked.map((line) => PARTS[line.slice(0, 1) as keyof typeof PARTS]));
   if (given.size === 0) throw new Error(`nothing differs in:\n${block}`);
-  const parts = Object.fromEntries([...given].map((part) => [part, emptied(all[part])]));
+  const changed = [...given].map((part) => [part, emptied(all[part])] as const);
+  const parts = { ...status, ...Object.fromEntries(changed) };
   return { scene, item, nth: Number(nth), line: lines[at]?.slice(2) ?? '', parts };
 }
 
@@ -76,6 +82,8 @@ export function expected(
 /** Why a difference cannot be meant. */
 function meantError(line: string, end: RecordedEnd, changed: RecordedEnd): string | null {
   if (JSON.stringify(end) === JSON.stringify(changed)) return 'it is as it was recorded';
+  if (changed.status !== end.status && end.status !== USAGE)
+    return 'only a line that was refused as wrong usage may succeed now';
   const json = jsonIn(end.stdout);
   if (json === null) return null;
   const now = jsonIn(changed.stdout);

@@ -34,7 +34,7 @@ export interface Transport {
 /** The steps of lib/start/main.ts, in this process. */
 function runIn({ settings }: OpenScene): RunLine {
   return async (words, stdin) => {
-    const parsed = parseCommandLine(words);
+    const parsed = await parseCommandLine(words);
     if ('help' in parsed) return { status: 0, stdout: parsed.help, stderr: '' };
     if ('isVersion' in parsed)
       return { status: 0, stdout: `postern ${fingerprint()}\n`, stderr: '' };

@@ -3,12 +3,12 @@
 // who publishes needs it.
 
 import { execFileSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ARCHITECTURES } from './architectures.ts';
 import { PINS } from './node.ts';
+import { hashOf } from './sums.ts';
 
 /** Where the archives of a version are, without its name, and the keys of those who make them. */
 export const MAKERS = {
@@ -51,8 +51,4 @@ export function compareNode(
   } finally {
     rmSync(staging, { recursive: true, force: true });
   }
-}
-
-function hashOf(file: string): string {
-  return createHash('sha256').update(readFileSync(file)).digest('hex');
 }

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import {
   chmodSync,
   copyFileSync,
+  cpSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -16,8 +17,9 @@ import {
 import { dirname, join, relative, resolve } from 'node:path';
 import process from 'node:process';
 import { DOCUMENTS } from '../bundle.ts';
+import { PUBLISHER } from '../publisher.ts';
 import type { Architecture } from './architectures.ts';
-import { readPage } from './notes.ts';
+import { MANUAL } from './shell-files.ts';
 
 const CONFIG = resolve(import.meta.dirname, '../../config/debian');
 const PROGRAM = 'usr/lib/postern';
@@ -44,6 +46,7 @@ export function makePackage(
   mkdirSync(join(staging, dirname(PROGRAM)), { recursive: true });
   renameSync(program, join(staging, PROGRAM));
   moveDocuments(staging, version, epoch);
+  moveShellFiles(staging);
   add(staging, 'usr/bin/postern', readFileSync(join(CONFIG, 'postern')), 0o755);
   add(staging, SETTINGS, readFileSync(join(CONFIG, 'postern.env')), 0o640);
   add(
@@ -56,7 +59,6 @@ export function makePackage(
     add(staging, `usr/lib/systemd/system/${name}`, unitText(readFileSync(unit, 'utf8')));
   }
   rmSync(join(staging, PROGRAM, 'config/systemd'), { recursive: true });
-  setModes(staging);
   for (const script of SCRIPTS)
     add(staging, `DEBIAN/${script}`, readFileSync(join(CONFIG, script)), 0o755);
   add(staging, 'DEBIAN/conffiles', `/${SETTINGS}\n`);
@@ -68,7 +70,7 @@ export function makePackage(
   const values: Readonly<Record<string, string>> = {
     VERSION: debianVersion(version),
     ARCHITECTURE: architecture.debian,
-    MAINTAINER: maintainer(),
+    MAINTAINER: PUBLISHER.contact,
     KILOBYTES: String(Number.parseInt(kilobytes, 10)),
   };
   add(
@@ -76,6 +78,7 @@ export function makePackage(
     'DEBIAN/control',
     control.replaceAll(/@([A-Z]+)@/g, (_, name: string) => values[name] ?? ''),
   );
+  setModes(staging);
   // xz would take a minute of the processor for each package, and save a quarter of it.
   execFileSync('dpkg-deb', ['--root-owner-group', '-Zgzip', '-z6', '--build', staging, file], {
     stdio: ['ignore', 'ignore', 'inherit'],
@@ -95,13 +98,6 @@ export function unitText(unit: string): string {
     .replaceAll('/opt/postern', `/${PROGRAM}`);
 }
 
-/** Where bugs are reported is where the maintainer reads. */
-function maintainer(): string {
-  const [, address] = /\*\*([\w.-]+@[\w.-]+)\*\*/.exec(readPage('SECURITY.md')) ?? [];
-  if (address === undefined) throw new Error('SECURITY.md names no address');
-  return address;
-}
-
 function moveDocuments(staging: string, version: string, epoch: number): void {
   const papers = join(staging, PAPERS);
   mkdirSync(papers, { recursive: true });
@@ -113,10 +109,18 @@ function moveDocuments(staging: string, version: string, epoch: number): void {
   const entry = [
     `postern (${debianVersion(version)}) stable; urgency=medium`,
     `  * /${PAPERS}/CHANGELOG.md says what has changed.`,
-    ` -- Postern <${maintainer()}>  ${day}`,
+    ` -- Postern <${PUBLISHER.contact}>  ${day}`,
   ];
   const input = `${entry.join('\n\n')}\n`;
   writeFileSync(join(papers, 'changelog.gz'), execFileSync('gzip', ['-9n'], { input }));
+}
+
+/** What shells and `man` read goes where they look. */
+function moveShellFiles(staging: string): void {
+  const share = join(staging, PROGRAM, dirname(dirname(dirname(MANUAL))));
+  cpSync(share, join(staging, 'usr/share'), { recursive: true });
+  rmSync(share, { recursive: true });
+  execFileSync('gzip', ['-9n', join(staging, 'usr', MANUAL)]);
 }
 
 function add(staging: string, name: string, content: string | Uint8Array, mode = 0o644): void {

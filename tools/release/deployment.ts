@@ -3,13 +3,9 @@
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { PUBLISHER } from '../publisher.ts';
 import { readPage } from './notes.ts';
 
-/**
- * Where the image is published. Until somebody publishes it, this is the name that it gets where
- * the archive is loaded.
- */
-export const IMAGE_NAME = 'localhost/postern';
 /** What the manifests of a checkout have in its place. */
 const PLACEHOLDER = 'REGISTRY/postern';
 const COMPOSE = [
@@ -45,7 +41,7 @@ export function writeDeployment(folder: string, digest: string): void {
         patches.map((file) => `path: ${file}`),
       ),
       ...listOf('images', [
-        `{ name: ${PLACEHOLDER}, newName: ${IMAGE_NAME}, digest: '${digest}' }`,
+        `{ name: ${PLACEHOLDER}, newName: ${PUBLISHER.image}, digest: '${digest}' }`,
       ]),
     ];
     writeFileSync(join(variant, 'kustomization.yaml'), `${text.join('\n')}\n`);
@@ -56,7 +52,7 @@ export function writeDeployment(folder: string, digest: string): void {
 export function composeText(text: string, digest: string): string {
   return text
     .replace(/^ +build: \.\n/m, '')
-    .replace(/^( +image: )postern$/m, `$1${IMAGE_NAME}@${digest}`)
+    .replace(/^( +image: )postern$/m, `$1${PUBLISHER.image}@${digest}`)
     .replaceAll(/^(#.*) --build$/gm, '$1');
 }
 

@@ -18,8 +18,9 @@ import {
 import { join } from 'node:path';
 import process from 'node:process';
 import { pipeline } from 'node:stream/promises';
+import { PUBLISHER } from '../publisher.ts';
+import { tar } from './archive.ts';
 import type { Architecture } from './architectures.ts';
-import { IMAGE_NAME } from './deployment.ts';
 
 const DEBIAN = 'bookworm';
 const KEYRING = '/usr/share/keyrings/debian-archive-keyring.gpg';
@@ -144,23 +145,24 @@ export class Image {
       mediaType: `${TYPES}.index.v1+json`,
       manifests: this.#manifests,
     });
-    const annotations = { 'org.opencontainers.image.ref.name': `${IMAGE_NAME}:${version}` };
+    const annotations = { 'org.opencontainers.image.ref.name': `${PUBLISHER.image}:${version}` };
     const outer = { schemaVersion: 2, manifests: [{ ...index, annotations }] };
     writeFileSync(join(this.#folder, 'index.json'), JSON.stringify(outer));
     writeFileSync(join(this.#folder, 'oci-layout'), '{"imageLayoutVersion":"1.0.0"}');
-    tar(file, epoch, ['-C', this.#folder, 'blobs', 'index.json', 'oci-layout']);
+    tar(file, this.#folder, ['blobs', 'index.json', 'oci-layout'], { epoch });
     return index.digest;
   }
 
   async #layer(staging: string, root: string): Promise<Layer> {
     const { epoch } = this.#about;
     const file = join(staging, 'system.tar');
-    const data = 'data';
-    const others = readdirSync(root).filter((name) => name !== data && name !== 'tmp');
-    tar(file, epoch, ['-C', root, ...others.toSorted()]);
+    const forAll = ['data', 'tmp'];
+    const others = readdirSync(root).filter((name) => !forAll.includes(name));
+    tar(file, root, others.toSorted(), { epoch });
     // Whoever starts the image as some user can write there; the entrypoint closes the folder.
-    tar(file, epoch, ['--mode=1777', '--owner=1000', '-C', root, data], '-rf');
-    tar(file, epoch, ['--mode=1777', '-C', root, 'tmp'], '-rf');
+    const open = { epoch, rights: '1777', isAppended: true };
+    tar(file, root, ['data'], { ...open, owner: 1000 });
+    tar(file, root, ['tmp'], open);
     rmSync(root, { recursive: true });
     return this.#compressed(file);
   }
@@ -168,7 +170,8 @@ export class Image {
   async #program(staging: string, program: string): Promise<Layer> {
     const file = join(staging, 'program.tar');
     const [parent, name] = [join(program, '..'), program.slice(join(program, '..').length + 1)];
-    tar(file, this.#about.epoch, [`--transform=s,^${name},app,S`, '-C', parent, name]);
+    const { epoch } = this.#about;
+    tar(file, parent, [name], { epoch, renaming: `s,^${name},app,S` });
     return this.#compressed(file);
   }
 
@@ -232,16 +235,6 @@ function makeRoot(root: string, { name, debian, loader }: Architecture, epoch: n
 function write(root: string, name: string, text: string): void {
   writeFileSync(join(root, name), text);
   chmodSync(join(root, name), 0o644);
-}
-
-/** Packs files as `pack` of archive.ts does; no program of the image runs as its owner. */
-function tar(file: string, epoch: number, words: readonly string[], mode = '-cf'): void {
-  const rights = words.some((word) => word.startsWith('--mode')) ? [] : ['--mode=u+rw,go=rX,ug-s'];
-  const owner = words.some((word) => word.startsWith('--owner')) ? [] : ['--owner=0'];
-  const same = ['--sort=name', '--format=gnu', '--group=0', '--numeric-owner', ...owner];
-  execFileSync('tar', [mode, file, ...same, ...rights, `--mtime=@${epoch}`, ...words], {
-    stdio: 'inherit',
-  });
 }
 
 async function digestOf(file: string): Promise<string> {

@@ -2,7 +2,6 @@
 // node.json has the hash of each program, because the lock file has none for them.
 
 import { execFileSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import {
   cpSync,
   existsSync,
@@ -16,6 +15,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { type Architecture, toolFor } from './architectures.ts';
+import { hashOf } from './sums.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const INSTALLED = join(ROOT, 'node_modules/node');
@@ -40,7 +40,7 @@ export function addNode(folder: string, architecture: Architecture): void {
   try {
     const from = fetched(staging, architecture);
     const program = join(from, 'bin/node');
-    const hash = createHash('sha256').update(readFileSync(program)).digest('hex');
+    const hash = hashOf(program);
     if (hash !== PINS[architecture.name])
       throw new Error(
         `${program} has the SHA-256 ${hash}, and tools/release/node.json another for ` +

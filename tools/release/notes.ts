@@ -6,6 +6,8 @@ import { join, resolve } from 'node:path';
 import process from 'node:process';
 
 const ROOT = resolve(import.meta.dirname, '../..');
+/** Where a publisher fills in addresses. */
+const FILLED = 'tools/publisher.ts';
 const VERSION = /^\d+\.\d+\.\d+(-[0-9a-z.]+)?$/;
 /** Addresses that nobody reads: RFC 2606 keeps these names for examples. */
 const PLACEHOLDER = /[\w.-]+@[\w.-]*\bexample(\.(com|net|org|test))?\b/;
@@ -42,7 +44,9 @@ export function refusePlaceholders(page: string, text: string): void {
   // What a block of code shows is an example.
   const [found] = PLACEHOLDER.exec(text.replaceAll(/^```.*?^```/gms, '')) ?? [];
   if (found !== undefined)
-    throw new Error(`${page} says ${found}, which nobody reads: set a real address first`);
+    throw new Error(
+      `${page} says ${found}, which nobody reads: write a real address into ${FILLED}, then: npm run docs`,
+    );
 }
 
 /** Seconds since 1970 that all files get: SOURCE_DATE_EPOCH, else the time of the last commit. */

@@ -8,15 +8,17 @@ import process from 'node:process';
 
 const SUMS = 'SHA256SUMS';
 
+/** The SHA-256 of a file, in hex. */
+export function hashOf(file: string): string {
+  return createHash('sha256').update(readFileSync(file)).digest('hex');
+}
+
 /** Writes SHA256SUMS into a folder, for `sha256sum --check`. */
 export function writeSums(folder: string): void {
   const lines = readdirSync(folder)
     .filter((name) => !name.startsWith(SUMS))
     .toSorted()
-    .map((name) => {
-      const hash = createHash('sha256').update(readFileSync(join(folder, name)));
-      return `${hash.digest('hex')}  ${name}\n`;
-    });
+    .map((name) => `${hashOf(join(folder, name))}  ${name}\n`);
   writeFileSync(join(folder, SUMS), lines.join(''));
 }
 

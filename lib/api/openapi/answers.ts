@@ -1,63 +1,41 @@
 // The parts of answers that all operations share: the bodies of errors and the headers, as
 // components of the document. docs/api.md#errors.
 
+import { errorWords } from '../../kit/http/errors.ts';
 import type { Json } from './schemas.ts';
 
 const messages: Json = { type: 'array', minItems: 1, items: { type: 'string' } };
 
-/** Bodies of errors. */
+/** Every body of an error. */
 export const errorSchemas: Json = {
-  Faults: {
-    description:
-      'Messages by field; `base` holds those that are about no single field. For a list of ' +
-      'providers: the messages of each entry, aligned with what was sent.',
+  Error: {
+    description: 'What is wrong: `errors` on 400, 401 and 422, `error` on every other status.',
     type: 'object',
-    required: ['errors'],
+    minProperties: 1,
     additionalProperties: false,
     properties: {
       errors: {
+        description:
+          'Messages by field; `base` holds those that are about no single field. For a list of ' +
+          'providers: the messages of each entry, aligned with what was sent. On 401 `auth` is ' +
+          '`unauthenticated` or `invalid_token`. On 403 with `insufficient_scope`, `scopes` says ' +
+          'which would do.',
         type: 'object',
         minProperties: 1,
         additionalProperties: {
           anyOf: [
             messages,
             { type: 'array', items: { type: 'object', additionalProperties: messages } },
+            { type: 'string', enum: ['unauthenticated', 'invalid_token'] },
           ],
         },
       },
-    },
-  },
-  AuthError: {
-    type: 'object',
-    required: ['errors'],
-    additionalProperties: false,
-    properties: {
-      errors: {
-        type: 'object',
-        required: ['auth'],
-        additionalProperties: false,
-        properties: { auth: { type: 'string', enum: ['unauthenticated', 'invalid_token'] } },
-      },
+      error: { description: 'What kind of error it is.', type: 'string', enum: errorWords() },
       detail: {
         type: 'string',
         description: 'Only for a token that expired: a sentence that says when.',
       },
-    },
-  },
-  Error: {
-    type: 'object',
-    required: ['error'],
-    additionalProperties: false,
-    properties: {
-      error: { type: 'string' },
       request_id: { type: 'string', description: 'On 500: as in `x-request-id`.' },
-      errors: {
-        type: 'object',
-        description: 'On 403 with `insufficient_scope`: which scopes would do.',
-        required: ['scopes'],
-        additionalProperties: false,
-        properties: { scopes: messages },
-      },
     },
   },
 };
@@ -87,8 +65,8 @@ export const headers: Json = {
 
 /** Answers to requests that fail, by status. */
 export const errorAnswers: Json = {
-  400: answer('The body is no JSON, or its wrapper is missing.', 'Faults'),
-  401: answer('No token, or one that is unknown, revoked or expired.', 'AuthError', {
+  400: answer('The body is no JSON, or its wrapper is missing.', 'Error'),
+  401: answer('No token, or one that is unknown, revoked or expired.', 'Error', {
     'WWW-Authenticate': 'Challenge',
   }),
   403: answer('The token is that of a user who is no administrator, or lacks the scope.', 'Error'),
@@ -98,7 +76,7 @@ export const errorAnswers: Json = {
   415: answer('The body is declared as something else than JSON.', 'Error'),
   422: answer(
     'What was sent is not acceptable; the answer names every error of every field.',
-    'Faults',
+    'Error',
   ),
   429: answer('Too many requests.', 'Error', { 'Retry-After': 'RetryAfter' }),
   500: answer('A fault of the gateway; its log has more under the request id.', 'Error'),

@@ -61,10 +61,25 @@ function requestField({ schema, meta, isRequired, isNullable }: Field, mode: Mod
     ...(entry === null ? {} : { items: requestSchema(entry, 'create') }),
     ...(meta.writeOnly === true ? { writeOnly: true } : {}),
   };
+  const said = mode === 'create' ? withDefaultSaid(json) : json;
+  delete said['default'];
   // A create takes null for nothing at all; what an update leaves out stays as it is.
-  if (mode === 'create') return isRequired || meta.nullIsBlank === true ? json : orNull(json);
-  delete json['default'];
-  return isNullable ? orNull(json) : json;
+  if (mode === 'create') return isRequired || meta.nullIsBlank === true ? said : orNull(said);
+  return isNullable ? orNull(said) : said;
+}
+
+/**
+ * What a create takes where nothing is sent is said in words: generators of clients make a field
+ * with a `default` one that must be sent.
+ */
+function withDefaultSaid(json: Json): Json {
+  const { default: value, description } = json;
+  if (value === undefined || value === null) return json;
+  return { ...json, description: `${String(description)} Left out: \`${spelled(value)}\`.` };
+}
+
+function spelled(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 function answerField({ name, schema, meta, isNullable }: Field): Json {

@@ -30,6 +30,7 @@ import { withoutBlanks } from '../blanks.ts';
 import { type GroupsOfAnswer, type HearsGroups, takeGroups } from './groups.ts';
 import { EMAIL_CHARACTERS_MAX, isEmail, isSameAddress } from '../email.ts';
 import { looksTaken } from '../named-user.ts';
+import { readPersonName } from './person-name.ts';
 import { ProviderRefusal, type RefusalReason } from './refusal.ts';
 
 /** For the log: the key is the user's, the address is not. */
@@ -41,6 +42,8 @@ export interface ProvenAccount extends ProviderAccount {
   readonly email: string | null;
   /** Null if the provider does not say it. */
   readonly isEmailVerified: boolean | null;
+  /** The name that the provider says, as it sent it. */
+  readonly name?: unknown;
   /** False if the subject changes each time; then the account is matched by e-mail each time. */
   readonly isBindable: boolean;
 }
@@ -106,6 +109,7 @@ async function provision(
   // What was made or linked until here is undone.
   if (rules.onlyUserId !== undefined && userId !== rules.onlyUserId)
     throw new ProviderRefusal('other_person');
+  await nameUser(database, userId, account, transaction);
   const identity =
     bound ?? (account.isBindable ? await bind(database, account, userId, transaction) : null);
   const { tokens, now, groups } = context;
@@ -118,6 +122,19 @@ async function provision(
   const authority = { kind, provider_id, authority: rules.authority };
   const whose = { userId, identity, authority, hearGroups: groups.hearGroups };
   return { userId, groupsError: await takeGroups(database, whose, groups, transaction) };
+}
+
+/** Gives a user who has no name the one that the provider says; it never replaces one. */
+async function nameUser(
+  { models: { User: users } }: Database,
+  userId: string,
+  account: ProvenAccount,
+  transaction: Transaction,
+): Promise<void> {
+  const name = readPersonName(account.name);
+  if (name === null) return;
+  const user = await users.findByPk(userId, { transaction, lock: true });
+  if (user?.name === null) await user.update({ name }, { transaction });
 }
 
 /** Whether the account is not linked, and its e-mail address is that of a user. */

@@ -11,7 +11,7 @@ import {
   type SignInSource,
   takeSignInRequest,
 } from '../../../models/index.ts';
-import { addressScope, networkScope } from '../../kit/http/client-address.ts';
+import { TunnelAddresses, type TunnelSettings } from '../../kit/http/tunnel-addresses.ts';
 import type { Chore } from '../../kit/process/hourly.ts';
 import type { Shared } from '../../kit/process/shared.ts';
 import { newSecret } from '../browser-cookies.ts';
@@ -45,9 +45,10 @@ export function newState(): string {
 }
 
 /** The source of a sign-in, as hashes, because sources are only counted. */
-export function sourceOf(address: string): SignInSource {
+export function sourceOf(config: TunnelSettings, address: string): SignInSource {
+  const tunnel = new TunnelAddresses(config);
   const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
-  return { network: sha256(networkScope(address)), scope: sha256(addressScope(address)) };
+  return { network: sha256(tunnel.networkOf(address)), scope: sha256(tunnel.scopeOf(address)) };
 }
 
 /** A sign-in that begins. */

@@ -15,6 +15,9 @@ import { ProviderRefusal } from '../identity/refusal.ts';
 /** The claims that may hold the e-mail address; the first one is the default. */
 export const EMAIL_CLAIMS = openidProviderFields.email_claim.api.words;
 
+/** The claim of OpenID with the name of a person, of the scope `profile`. */
+const NAME_CLAIM = 'name';
+
 /** Claims of one source: the ID token, or userinfo. */
 export type Claims = Readonly<Record<string, unknown>>;
 
@@ -40,6 +43,12 @@ export function emailOf(
     // `email_verified` is about the claim `email` only; no provider verifies the others.
     isEmailVerified: name === EMAIL_CLAIMS[0] ? verdictOf(source['email_verified']) : null,
   };
+}
+
+/** What the provider calls the person; nothing where it does not say it. */
+export function nameIn(sources: readonly Claims[]): { name?: unknown } {
+  const name = tellerOf(sources, NAME_CLAIM)?.[NAME_CLAIM];
+  return name === undefined ? {} : { name };
 }
 
 /**

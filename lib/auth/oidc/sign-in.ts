@@ -26,6 +26,7 @@ import {
   emailOf,
   groupsOf,
   holdsClaims,
+  nameIn,
   verdictOnEmail,
 } from './claims.ts';
 import { loadOpenidClient } from './client-authentication.ts';
@@ -248,6 +249,7 @@ function accountOf(
     issuer: iss,
     subject: sub,
     ...emailOf(provider, sources),
+    ...nameIn(sources),
     isBindable: true,
   };
 }

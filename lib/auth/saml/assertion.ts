@@ -32,6 +32,15 @@ const EMAIL_ATTRIBUTES = [
   'user.mail',
 ];
 
+/** Usual attributes with the name of a person, the most exact first. */
+const PERSON_NAME_ATTRIBUTES = [
+  'http://schemas.microsoft.com/identity/claims/displayname',
+  'urn:oid:2.16.840.1.113730.3.1.241',
+  'displayname',
+  'urn:oid:2.5.4.3',
+  'cn',
+];
+
 /** One thing that a provider says about a person. */
 export interface SamlAttribute {
   /** The name as the provider writes it; upper and lower case count as equal. */
@@ -51,6 +60,8 @@ export interface Assertion {
   /** Where the e-mail address was found: `the NameID`, `the attribute mail`; null if nowhere. */
   readonly emailFrom: string | null;
   readonly attributes: readonly SamlAttribute[];
+  /** What the provider calls the person; undefined where it does not say it. */
+  readonly personName: string | undefined;
   /** What the provider says of groups; undefined where the entry does not ask. */
   readonly groups: GroupsSaid | undefined;
   readonly sessionIndex: string | null;
@@ -82,6 +93,7 @@ export function readAssertion(xml: string, setup: SamlSetup, now: Date): Asserti
     ...name,
     ...emailOf(attributes, name, setup.provider),
     attributes,
+    personName: PERSON_NAME_ATTRIBUTES.flatMap((one) => valuesOf(attributes, one))[0],
     groups: groupsOf(assertion, attributes, setup.provider),
     ...statement,
     expiresAt: new Date(Math.max(...ends) + CLOCK_SKEW_MS),

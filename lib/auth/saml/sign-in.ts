@@ -13,6 +13,7 @@ import {
   type SignInRequest,
   useAssertion,
 } from '../../../models/index.ts';
+import { readPersonName } from '../identity/person-name.ts';
 import type { ProvenAccount } from '../identity/provision.ts';
 import { ProviderRefusal } from '../identity/refusal.ts';
 import { type Beginner, keepRequest, newState, takeRequest } from '../identity/request.ts';
@@ -199,12 +200,15 @@ function sinceOf({ user_id }: SignInRequest, { signedInAt }: Assertion, now: Dat
 }
 
 function provenBy(providerId: string, assertion: Assertion) {
-  const { issuer, isTransient, email, sessionIndex, groups } = assertion;
+  const { issuer, isTransient, email, personName, sessionIndex, groups } = assertion;
+  // Kept with the request until the browser comes back, so it is cut here.
+  const name = readPersonName(personName);
   return {
     ...accountOf(providerId, issuer, assertion),
     email,
     isBindable: !isTransient,
     sessionIndex,
+    ...(name === null ? {} : { name }),
     ...(groups === undefined ? {} : { groups }),
   };
 }

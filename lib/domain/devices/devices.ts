@@ -24,10 +24,18 @@ import {
   KEY_BYTES,
 } from '../../kit/validation/keys.ts';
 import { storedRoutes } from './routes.ts';
-import { type Switches, switchValues } from './switches.ts';
+import { isHeld, ownSwitchValues, type Switches, switchValues } from './switches.ts';
 import { defaultSettings, type SettingValues, shownSettings, storedSettings } from './settings.ts';
 import { ApiError } from '../../kit/http/errors.ts';
-import { isUuid, mark, networkList, text, type TextSchema } from '../../kit/validation/fields.ts';
+import {
+  choice,
+  idFilter,
+  isUuid,
+  mark,
+  networkList,
+  text,
+  type TextSchema,
+} from '../../kit/validation/fields.ts';
 import { hasNoErrors, type Validated, validatorOf } from '../../kit/validation/validate.ts';
 import { columnsSent, schemaOf } from '../../kit/validation/resource.ts';
 import type { Caller } from '../../kit/process/caller.ts';
@@ -37,12 +45,16 @@ import {
   OBSERVED_KEEP_MS,
   type RecordContext,
   selectOwner,
+  type Selected,
 } from '../../kit/records/collection.ts';
+import { oneOf } from '../../kit/validation/messages.ts';
 import { showerOf, type Shown, showTimeOrNull } from '../../kit/records/shown.ts';
 import { type JointWork, refusalFor, refuseErrors, saveChanges } from '../../kit/records/writes.ts';
+import { devicesByFile } from './old-files.ts';
 import { type CheckServices, DeviceChecks, type DeviceValues, type FoundRow } from './checks.ts';
 
 const KEY_CHARACTERS = 44;
+const TRUTHS = ['true', 'false'];
 
 /** What validates and describes a device. */
 export const deviceSchema = schemaOf(deviceFields, {
@@ -51,9 +63,23 @@ export const deviceSchema = schemaOf(deviceFields, {
   'public key': (field) => key(field).custom(refuse(isLowOrderKey), 'no point of low order'),
 });
 
+/** Reads a filter that no device answers by itself: a slip must not look like an empty list. */
+function isTrue(name: string, value: string): boolean {
+  if (!TRUTHS.includes(value))
+    throw new ApiError('unprocessable', { errors: { [name]: [oneOf(TRUTHS)] } });
+  return value === 'true';
+}
+
 /** By what a list of devices can be filtered. */
 export const deviceFilters = {
-  user_id: { schema: text('Only devices of this user.'), select: selectOwner },
+  user_id: { schema: idFilter('Only devices of this user.'), select: selectOwner },
+  file_out_of_date: {
+    schema: choice(
+      'Only devices whose client’s file, as it was made last, is out of date, or is not.',
+      ...TRUTHS,
+    ),
+    select: (value: string) => ({ isFileOld: isTrue('file_out_of_date', value) }),
+  },
 };
 
 /** What a device is made of. */
@@ -105,9 +131,13 @@ export class Devices implements Collection<DeviceValues> {
     };
   }
 
-  async list(selection: Selection): Promise<Shown[]> {
+  async list({ isFileOld, ...selection }: Selection & Selected): Promise<Shown[]> {
     const defaults = await this.#defaults();
-    const devices = await readDevices(this.#database, selection);
+    const { services, recall } = this.#context;
+    const devices =
+      isFileOld === undefined
+        ? await readDevices(this.#database, selection)
+        : await devicesByFile(services, await recall.configuration(), selection, isFileOld);
     return devices.map((device) => this.#show(device, defaults));
   }
 
@@ -129,16 +159,39 @@ export class Devices implements Collection<DeviceValues> {
     return this.#update(caller, id, input, null);
   }
 
-  /** Changes a device of the caller; of anybody else's none is found. */
+  /**
+   * Changes a device of the caller; of anybody else's none is found. The key of a device that an
+   * administrator switched off, or let end, stays.
+   */
   updateOwn(caller: Caller, id: string, input: Validated<DeviceValues>): Promise<Shown> {
     return this.#update(caller, id, input, ownerIn(caller));
+  }
+
+  /**
+   * Switches a device of the caller; of anybody else's none is found. False: it stays off, because
+   * an administrator switched it off.
+   */
+  switchOwn(caller: Caller, id: string, isOn: boolean): Promise<boolean> {
+    return this.#context.writes.run(caller, {
+      check: async (transaction) => {
+        const present = await this.#lock(id, ownerIn(caller), transaction);
+        return { present, values: ownSwitchValues(present, isOn) };
+      },
+      write: async (transaction, { present, values }) => {
+        if (values !== null) await saveChanges(present, values, transaction);
+        return values !== null;
+      },
+    });
   }
 
   remove(caller: Caller, id: string): Promise<void> {
     return this.#remove(caller, id, null);
   }
 
-  /** Removes a device of the caller; of anybody else's none is found. */
+  /**
+   * Removes a device of the caller; of anybody else's none is found. A device that an administrator
+   * switched off, or let end, stays.
+   */
   removeOwn(caller: Caller, id: string): Promise<void> {
     return this.#remove(caller, id, ownerIn(caller));
   }
@@ -159,6 +212,8 @@ export class Devices implements Collection<DeviceValues> {
       scopes: { addressPool: movesInNetworks(values) },
       check: async (transaction) => {
         const present = await this.#lock(id, ownerId, transaction);
+        const { public_key: key = present.public_key } = values;
+        if (ownerId !== null && key !== present.public_key) refuseHeld(present, 'public_key');
         refuseErrors(await this.#checks.forUpdate(input, present, transaction));
         return present;
       },
@@ -171,7 +226,11 @@ export class Devices implements Collection<DeviceValues> {
 
   async #remove(caller: Caller, id: string, ownerId: string | null): Promise<void> {
     await this.#context.writes.run(caller, {
-      check: (transaction) => this.#lock(id, ownerId, transaction),
+      check: async (transaction) => {
+        const present = await this.#lock(id, ownerId, transaction);
+        if (ownerId !== null) refuseHeld(present, 'base');
+        return present;
+      },
       write: (transaction, { id: present }) =>
         removeDevices(this.#database, [present], transaction),
     });
@@ -235,6 +294,11 @@ export function newDeviceRow(row: FoundRow, values: DeviceValues): NewDevice {
 /** Whose devices are a caller's own; nobody's where no user asks. */
 function ownerIn({ userId }: Caller): string {
   return userId ?? '';
+}
+
+/** Refuses to an owner what would make a device that is held a new one. */
+function refuseHeld(device: Device, field: string): void {
+  if (isHeld(device, Date.now())) refuseErrors({ [field]: [{ code: 'heldDevice' }] });
 }
 
 /** Whether an update gives a device other addresses, or networks behind it. */

@@ -10,7 +10,7 @@ import {
   revokeLink,
   type User,
 } from '../../../models/index.ts';
-import { LINK_HOURS, linkAddress, makeLink } from '../../auth/one-time-links.ts';
+import { LINK_HOURS, linkAddress, type LinkWish, makeLink } from '../../auth/one-time-links.ts';
 import { ApiError } from '../../kit/http/errors.ts';
 import {
   choice,
@@ -32,8 +32,8 @@ import { refuseErrors } from '../../kit/records/writes.ts';
 import { findUser } from '../users/users.ts';
 import { type JoinWish, planJoining } from './joining.ts';
 import { type Ended, leave } from './leaving.ts';
-import { mailLink } from './mails.ts';
-import { type Enrolment, enrolMany, type LinkChoices } from './many.ts';
+import { type MailedLink, mailLink } from './mails.ts';
+import { type Enrolment, enrolMany, type LinkChoices, mailMany } from './many.ts';
 
 const PURPOSE = 'enrolment';
 const STATES = ['open', 'used', 'expired'] as const;
@@ -55,9 +55,7 @@ export const enrolmentFields = resource({
     },
   ),
   state: mark(choice('Whether it can still be used.', ...STATES), { readOnly: true }),
-  created_by: mark(text('The id of the administrator who made it; null: a command.'), {
-    readOnly: true,
-  }).allow(null),
+  created_by: recordId('The administrator who made it; null: a command.').allow(null),
   expires_at: timestamp('Until when it can be used.'),
   used_at: timestamp('When it was used; null: not yet.').allow(null),
   mailed_at: timestamp('When the mail server took the mail with it; null: no mail was sent.').allow(
@@ -121,23 +119,42 @@ export class Enrolments {
       createdBy: caller.userId,
       isMailed: values.mail === true,
     } as const;
-    const { user, secret, link } = await this.#context.writes.run(caller, {
-      check: async (transaction) => {
-        const present = await findUser(this.#database, userId, transaction);
-        if (present.disabled_at !== null) refuseErrors({ base: [messages.linkOfDisabled] });
-        return present;
-      },
-      write: async (transaction, present) => ({
-        user: present,
-        ...(await makeLink(this.#database, present, wish, transaction)),
-      }),
-    });
+    const { user, secret, link } = await this.#makeLink(caller, userId, wish);
     const url = linkAddress(config.externalUrl, secret);
     if (values.mail !== true || mails === undefined) return { ...showLink(user, link), url };
     const outcome = await mailLink(this.#database, mails, { link, email: user.email, url });
     const { mailed_at: mailedAt, mail_fault: mailError } = outcome;
     const shown = { ...showLink(user, link), mailed_at: showTimeOrNull(mailedAt) };
     return { ...shown, mail_fault: mailError, url };
+  }
+
+  /**
+   * Makes another link for a user who has one, which goes out by e-mail alone, after the present
+   * request. Throws `not_found` for others. Where too many mails wait, the link before stays.
+   */
+  async sendAgain(caller: Caller, userId: string): Promise<void> {
+    const { config, mails } = this.#context.services;
+    if (mails === undefined) return refuseErrors({ mail: [messages.needsMail] });
+    let links: readonly MailedLink[] = [];
+    const made = Promise.withResolvers<void>();
+    // The mail takes its place in the queue first: a link whose mail has none would help nobody.
+    const hasPlace = mails.later(async () => {
+      await made.promise;
+      return mailMany(this.#database, mails, links);
+    });
+    if (!hasPlace) return refuseErrors({ base: [{ code: 'tooManyMails' }] });
+    try {
+      const wish = {
+        purpose: PURPOSE,
+        hours: LINK_HOURS.default,
+        createdBy: caller.userId,
+        isMailed: true,
+      } as const;
+      const { user, secret, link } = await this.#makeLink(caller, userId, wish, true);
+      links = [{ link, email: user.email, url: linkAddress(config.externalUrl, secret) }];
+    } finally {
+      made.resolve();
+    }
   }
 
   /** Makes the users of a list who do not exist, with links and memberships: all, or nobody. */
@@ -177,6 +194,23 @@ export class Enrolments {
     return leave(this.#context, caller, userId);
   }
 
+  /** `isAnother`: only where the user has a link, in whatever state. */
+  #makeLink(caller: Caller, userId: string, wish: LinkWish, isAnother = false) {
+    return this.#context.writes.run(caller, {
+      check: async (transaction) => {
+        const user = await findUser(this.#database, userId, transaction);
+        if (user.disabled_at !== null) refuseErrors({ base: [messages.linkOfDisabled] });
+        if (isAnother && (await findLinkOf(this.#database, user.id, PURPOSE, transaction)) === null)
+          throw new ApiError('not_found');
+        return user;
+      },
+      write: async (transaction, user) => ({
+        user,
+        ...(await makeLink(this.#database, user, wish, transaction)),
+      }),
+    });
+  }
+
   get #database(): Database {
     return this.#context.services.database;
   }
@@ -197,7 +231,10 @@ function showLink(user: Pick<User, 'id' | 'email'>, link: OneTimeLink): Shown {
   };
 }
 
-function stateOf(link: OneTimeLink): (typeof STATES)[number] {
+/** Whether a link can still be used. */
+export function stateOf(
+  link: Pick<OneTimeLink, 'used_at' | 'inserted_at' | 'expires_at'>,
+): (typeof STATES)[number] {
   if (link.used_at !== null) return 'used';
   return isTakable(link, new Date()) ? 'open' : 'expired';
 }

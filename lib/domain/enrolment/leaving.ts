@@ -7,6 +7,7 @@ import { endSessions, switchedUser } from '../../auth/accounts.ts';
 import type { Caller } from '../../kit/process/caller.ts';
 import type { RecordContext } from '../../kit/records/collection.ts';
 import { refuseErrors, saveChanges } from '../../kit/records/writes.ts';
+import { switchValues } from '../devices/switches.ts';
 import { disablingError, findUser } from '../users/users.ts';
 
 /** What ended with a person who left. */
@@ -42,8 +43,9 @@ async function endAll(database: Database, user: User, transaction: Transaction):
   const sessions = await endSessions(database, user.id, {}, transaction);
   await saveChanges(user, switchedUser(user, false), transaction);
   const devices = await Device.findAll({ where: { ...where, disabled_at: null }, ...options });
-  const disabled_at = new Date();
-  for (const device of devices) await saveChanges(device, { disabled_at }, transaction);
+  const now = new Date();
+  for (const device of devices)
+    await saveChanges(device, switchValues(device, { isOn: false }, now), transaction);
   const tokens = await ApiToken.findAll({ where, ...options });
   for (const token of tokens) await token.destroy({ transaction });
   return { devices: devices.length, tokens: tokens.length, sessions };

@@ -67,12 +67,18 @@ export async function enrolMany(
   const users = new Map<string, User>();
   const people: Enrolled[] = [];
   const links: MailedLink[] = [];
-  for (const { email } of listed) {
+  for (const { email, name } of listed) {
     const where = { email_key: emailKey(email) };
+    const said = name === undefined ? {} : { name };
     const present = await database.models.User.findOne({ where, transaction, lock: true });
     const user =
       present ??
-      (await database.models.User.create({ email, role: 'unprivileged' }, { transaction }));
+      (await database.models.User.create(
+        { email, ...said, role: 'unprivileged' },
+        { transaction },
+      ));
+    // A list never replaces a name.
+    if (present?.name === null && name !== undefined) await present.update(said, { transaction });
     users.set(emailKey(email), user);
     const made = await linkOf(database, user, wish, transaction);
     if (made !== null) links.push(made);

@@ -1,8 +1,9 @@
 // What is sent and answered where many people are enrolled at once.
 
+import { PERSON_NAME_CHARACTERS_MAX, UNSEEN } from '../../../models/index.ts';
 import { LINK_HOURS } from '../../auth/one-time-links.ts';
 import { type AnswerOf, answerTable } from '../../kit/validation/answers.ts';
-import { flag, integer, joi, resource, text } from '../../kit/validation/fields.ts';
+import { flag, integer, joi, resource, text, visibleName } from '../../kit/validation/fields.ts';
 import { validatorOf } from '../../kit/validation/validate.ts';
 import type { JoinWish } from './joining.ts';
 import { ENROLLED_MAX } from './people-list.ts';
@@ -21,6 +22,7 @@ export const peopleFields = resource({
     .items(
       resource({
         email: text('A user, or who becomes one.').required(),
+        name: visibleName('What they are called.', UNSEEN).atMost(PERSON_NAME_CHARACTERS_MAX),
         line: joi.number().integer().description('Where it is in a list; left out: not in one.'),
         groups: named.description('The groups that this person joins.'),
       }),
@@ -44,6 +46,7 @@ interface NamedValues {
 export interface PeopleValues {
   readonly people?: readonly {
     readonly email: string;
+    readonly name?: string;
     readonly line?: number;
     readonly groups?: readonly NamedValues[];
   }[];

@@ -1,8 +1,10 @@
 // Lists of people as others bring them: e-mails, one in a line, or a CSV file whose first column
-// they are. A column may say in which groups each of them is to be. docs/guides/onboarding.md.
+// they are. A column may say their names, another one in which groups each of them is to be.
+// docs/guides/onboarding.md.
 
 import { emailKey } from '../../../models/index.ts';
 import { isPossibleEmail } from '../../auth/email.ts';
+import { readPersonName } from '../../auth/identity/person-name.ts';
 import { shortened } from '../../kit/validation/texts.ts';
 import { commandLine } from '../../kit/process/command-line.ts';
 import { type CsvRecord, isFormula, readCsv } from '../../kit/records/csv.ts';
@@ -13,14 +15,16 @@ const ERRORS_SHOWN = 5;
 
 const EMAIL_HEADING = /^e-?mails?( address(es)?)?$/i;
 const GROUPS_HEADING = /^groups?$/i;
+const NAME_HEADING = /^((full|display) )?names?$/i;
 /** `Ann Lee <ann@example.com>`, as mail programs write it. */
-const NAMED = /^[^<>]*<([^<>]*)>$/;
+const NAMED = /^([^<>]*)<([^<>]*)>$/;
 /** Characters by which a mail could go to somebody else, or to nobody. */
 const AMBIGUOUS = /[\s,;<>()[\]]/;
 
 const UNCLOSED =
   'a quote is not closed where its value ends; close it there, or remove it (inside of quotes, a quote is written "")';
 const SEVERAL = 'there are several e-mail addresses; put each in a line of its own';
+const BAD_NAME = 'the name is no name of at most 255 characters';
 const TOO_LONG =
   'there are more values than the heading has; put several groups into one value, with | between them';
 
@@ -34,6 +38,8 @@ export interface NamedGroup {
 /** Somebody who is to get a link. */
 export interface Person {
   readonly email: string;
+  /** Left out: the list does not say it. */
+  readonly name?: string;
   /** Where in a list; null: named alone. */
   readonly line: number | null;
   readonly groups: readonly NamedGroup[];
@@ -50,13 +56,14 @@ interface Columns {
   /** How many the heading names; null: there is no heading that names groups. */
   readonly count: number | null;
   readonly groups: readonly number[];
+  readonly names: readonly number[];
 }
 
 /** Reads a list; somebody who is in it twice is in the groups of both lines. */
 export function readPeople(text: string): PeopleList {
   const found = new Map<string, Person>();
   const bad: string[] = [];
-  let columns: Columns = { count: null, groups: [] };
+  let columns: Columns = { count: null, groups: [], names: [] };
   for (const record of readCsv(text.replace(/^\uFEFF/, ''))) {
     const { line, values } = record;
     const typed = values?.[0]?.trim();
@@ -67,7 +74,7 @@ export function readPeople(text: string): PeopleList {
       else {
         const key = emailKey(person.email);
         const before = found.get(key) ?? { ...person, groups: [] };
-        found.set(key, { ...before, groups: [...before.groups, ...person.groups] });
+        found.set(key, { ...person, ...before, groups: [...before.groups, ...person.groups] });
       }
     }
   }
@@ -84,7 +91,13 @@ export function groupNames(text: string, separator: ',' | '|', line: number | nu
 
 /** The address in a text that may also say the name of its person. */
 export function addressIn(text: string): string {
-  return (NAMED.exec(text.trim())?.[1] ?? text).trim();
+  return (NAMED.exec(text.trim())?.[2] ?? text).trim();
+}
+
+/** The name in such a text, as mail programs quote it; an empty one where it says none. */
+export function nameIn(text: string): string {
+  const [, said = ''] = NAMED.exec(text.trim()) ?? [];
+  return said.trim().replace(/^"(.*)"$/, '$1');
 }
 
 /** What is wrong with the e-mail of somebody who is to become a user; null: nothing. */
@@ -107,21 +120,28 @@ export function errorsInOne(bad: readonly string[]): string {
 }
 
 function columnsOf(heading: readonly string[]): Columns {
-  const groups = heading.flatMap((name, at) => (GROUPS_HEADING.test(name.trim()) ? [at] : []));
-  return { count: groups.length === 0 ? null : heading.length, groups };
+  const having = (form: RegExp): number[] =>
+    heading.flatMap((name, at) => (form.test(name.trim()) ? [at] : []));
+  const groups = having(GROUPS_HEADING);
+  const names = having(NAME_HEADING);
+  return { count: groups.length === 0 ? null : heading.length, groups, names };
 }
 
 /** The person of a line, or what is wrong with it. */
-function personOf({ line, values }: CsvRecord, { count, groups }: Columns): Person | string {
+function personOf({ line, values }: CsvRecord, columns: Columns): Person | string {
   if (values === null) return UNCLOSED;
+  const { count, groups, names } = columns;
   const email = addressIn(values[0] ?? '');
-  const others = values.slice(1).filter((_, at) => !groups.includes(at + 1));
+  const others = values.slice(1).filter((_, at) => ![...groups, ...names].includes(at + 1));
   const error = emailError(email, others);
   if (error !== null) return error;
   // A separator that nobody quoted would make columns of groups, and lose them.
   if (count !== null && values.slice(count).some((value) => value.trim() !== '')) return TOO_LONG;
   const named = groups.flatMap((at) => groupNames(values[at] ?? '', '|', line));
-  return { email, line, groups: named };
+  const said = names.map((at) => (values[at] ?? '').trim()).find((name) => name !== '');
+  const name = readPersonName(said ?? nameIn(values[0] ?? ''));
+  if (name === null && said !== undefined) return BAD_NAME;
+  return { email, ...(name === null ? {} : { name }), line, groups: named };
 }
 
 /** What is wrong with the e-mail of a list; null: nothing. */

@@ -18,14 +18,14 @@ import {
   type User,
 } from '../../../models/index.ts';
 import { ApiError } from '../../kit/http/errors.ts';
-import { isReadableId, isUuid, joi, resource } from '../../kit/validation/fields.ts';
+import { isReadableId, isUuid, joi, mark, resource } from '../../kit/validation/fields.ts';
 import {
   addError,
   type Errors,
   type Validated,
   validatorOf,
 } from '../../kit/validation/validate.ts';
-import type { FieldError } from '../../kit/validation/messages.ts';
+import { type FieldError, messages } from '../../kit/validation/messages.ts';
 import { shortened } from '../../kit/validation/texts.ts';
 import { type FailingTest, failureErrors, noteFailures } from '../policy/guard.ts';
 import { failuresOfGroups } from '../policy/memberships.ts';
@@ -47,7 +47,9 @@ export interface MembersSent {
 }
 
 const names = (description: string) =>
-  joi.array().items(joi.string().min(1)).max(MEMBERS_AT_ONCE_MAX).description(description);
+  mark(joi.array().items(joi.string().min(1)).max(MEMBERS_AT_ONCE_MAX).description(description), {
+    unreadable: messages.badMembers,
+  });
 
 /** The schema of members in bulk. */
 export const membersSchema = resource({

@@ -3,6 +3,7 @@
 import { groupNameOf } from '../../../models/index.ts';
 import { schemaOfAnswer } from '../../kit/validation/answers.ts';
 import { isUuid, resource, text } from '../../kit/validation/fields.ts';
+import { messages } from '../../kit/validation/messages.ts';
 import { validatorOf } from '../../kit/validation/validate.ts';
 import { type AskedPage, idPageFields, idPages } from '../../kit/operations/id-pages.ts';
 import {
@@ -151,6 +152,7 @@ export const groupOperations: readonly Operation<HasGroups & HasMembers>[] = [
     query: insistence,
     body: {
       wrapper: 'members',
+      expected: messages.membersShape,
       title: 'GroupMembers',
       fields: membersSchema,
       validate: validateMembers,

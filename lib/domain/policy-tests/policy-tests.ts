@@ -14,7 +14,7 @@ import {
   type Transaction,
 } from '../../../models/index.ts';
 import { ApiError } from '../../kit/http/errors.ts';
-import { isUuid, text } from '../../kit/validation/fields.ts';
+import { idFilter, isUuid } from '../../kit/validation/fields.ts';
 import {
   addError,
   type Errors,
@@ -63,7 +63,7 @@ export const validatePolicyTest = validatorOf<PolicyTestValues>(policyTestSchema
 
 /** The filters of a list of policy tests. */
 export const policyTestFilters = {
-  user_id: { schema: text('Only tests of this user.'), select: selectOwner },
+  user_id: { schema: idFilter('Only tests of this user.'), select: selectOwner },
 };
 
 const shownTest = showerOf(policyTestFields);

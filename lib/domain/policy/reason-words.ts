@@ -74,7 +74,7 @@ const sentences: Readonly<Record<Exclude<ReasonName, 'none'>, string>> = {
     'All devices together had as many connections as the gateway remembers, so it forgot an old one; nothing was dropped.',
   hop_limit_exceeded: 'A packet had passed as many routers as it may.',
   packet_too_big:
-    'A packet was larger than the tunnel allows; the gateway sent the right size to its sender.',
+    'A packet was larger than its way allows; the gateway sent the right size to its sender.',
   rate_limit: 'A device got or sent more than its limit allows.',
   quota_exceeded: 'The owner of a device has carried as much this month as the quota allows.',
   rule_drop: 'A rule drops it.',
@@ -116,6 +116,9 @@ const sentences: Readonly<Record<Exclude<ReasonName, 'none'>, string>> = {
     'A device waited for as many servers that do not answer as one device may wait for.',
   no_socket_for_protocol:
     'A device sent something else than TCP, UDP or an echo request, and a gateway without a TUN carries nothing else.',
+  egress_send_failed: 'The system did not take a UDP packet or a ping of a device for its server.',
+  egress_socket_full:
+    'Answers to devices arrived faster than a gateway without a TUN reads them, and the system dropped some.',
   internal_error: 'The gateway made a mistake; the log has it. Please report it.',
 };
 

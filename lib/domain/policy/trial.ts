@@ -2,10 +2,9 @@
 // filter of the packet path judges, here on the main thread. Only rules that match packets to the
 // destinations of the tests are read: no other rule can decide. docs/api.md#policy-tests.
 
-import { readRootless } from '../../../config/index.ts';
+import { type Config, readRootless } from '../../../config/index.ts';
 import {
   askedPacket,
-  GLOBAL_SCOPE,
   parseAddress,
   readHostAddresses,
   type ReasonName,
@@ -101,7 +100,7 @@ export class PolicyTrial {
   readonly #numbers = new GroupNumbers();
 
   private constructor(read: RulesRead, atMs: number) {
-    this.#rules = emptyTrial(read.context, read.defaultAction);
+    this.#rules = emptyTrial(read.context.services.config, read.defaultAction);
     this.#read = read;
     this.#atMs = atMs;
     this.#amend(read.rows.map((row) => [row.id, row, row]));
@@ -178,26 +177,32 @@ export class PolicyTrial {
 
   /**
    * Sets rules: id, the row that says in which scope the rule is, the row that it has now; null: it
-   * is gone.
+   * is gone. A trial is short, so no number of a group is released.
    */
   #amend(rows: readonly (readonly [string, ObeyedRule, ObeyedRule | null])[]): void {
-    const scopes = new Map<string, Map<string, readonly RuleConfig[]>>();
-    for (const [id, place, row] of rows) {
-      const name = this.#scopeOf(place);
-      const scope = scopes.get(name) ?? new Map<string, readonly RuleConfig[]>();
-      scopes.set(name, scope.set(id, row === null ? [] : rulesAt(row, this.#atMs)));
-    }
-    this.#rules.amend(scopes);
-  }
-
-  /** A trial is short, so no number of a group is released. */
-  #scopeOf({ user_id, group_id }: ObeyedRule): string {
-    if (user_id !== null) return user_id;
-    return group_id === null ? GLOBAL_SCOPE : holdScope(this.#numbers, group_id);
+    const rules = rows.map(([id, place, row]): ScopedRules => {
+      const meant = row === null ? [] : rulesAt(row, this.#atMs);
+      return [holdScope(this.#numbers, place), id, meant];
+    });
+    this.#rules.amend(byScope(rules));
   }
 }
 
-function emptyTrial({ services: { config } }: PolicyContext, action: RuleAction): RuleTrial {
+/** What a rule means in a scope; none where the rule is gone. */
+export type ScopedRules = readonly [scope: string, id: string, meant: readonly RuleConfig[]];
+
+/** Rules as a trial takes them. */
+export function byScope(rules: readonly ScopedRules[]): Parameters<RuleTrial['amend']>[0] {
+  const scopes = new Map<string, Map<string, readonly RuleConfig[]>>();
+  for (const [name, id, meant] of rules) {
+    const scope = scopes.get(name) ?? new Map<string, readonly RuleConfig[]>();
+    scopes.set(name, scope.set(id, meant));
+  }
+  return scopes;
+}
+
+/** A trial without rules: what this host refuses whatever the rules are, and the default action. */
+export function emptyTrial(config: Config, action: RuleAction): RuleTrial {
   return new RuleTrial({
     ...networksOf(config),
     listenPort: config.wireguardPort,

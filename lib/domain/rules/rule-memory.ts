@@ -24,7 +24,7 @@ export class RuleMemory {
 
   /** The rule with an id; null: there is none. */
   async find(id: string): Promise<RuleRow | null> {
-    return (await this.#rules()).find((rule) => rule.id === id) ?? null;
+    return (await this.all()).find((rule) => rule.id === id) ?? null;
   }
 
   /** The first rules in force that match some packets of an extent. */
@@ -40,7 +40,7 @@ export class RuleMemory {
       return groupId === null || rule.group_id === groupId;
     };
     const found: RuleRow[] = [];
-    for (const rule of await this.#rules()) {
+    for (const rule of await this.all()) {
       if (found.length === limit) break;
       if (!rule.enabled || !rule.enforced || !concerns(rule)) continue;
       if (shareAPacket(extentOf(rule, nowMs), extent)) found.push(rule);
@@ -48,7 +48,8 @@ export class RuleMemory {
     return found;
   }
 
-  async #rules(): Promise<readonly RuleRow[]> {
+  /** All rules, the oldest first. */
+  async all(): Promise<readonly RuleRow[]> {
     const read = async () => {
       const value = (await readRules(this.#database)).toSorted(byAge);
       return { value, sources: [{ table: 'rules' as const }] };

@@ -8,6 +8,7 @@ import {
   newId,
   type ObeyedRule,
   overlaps,
+  portRangeOf,
   readPolicyTests,
   readGroupIds,
   readRivalRules,
@@ -24,7 +25,7 @@ import {
   type Transaction,
 } from '../../../models/index.ts';
 import { ApiError } from '../../kit/http/errors.ts';
-import { isReadableId, isUuid, joi, mark, text } from '../../kit/validation/fields.ts';
+import { idFilter, isReadableId, isUuid, joi, mark, text } from '../../kit/validation/fields.ts';
 import {
   addError,
   type Errors,
@@ -91,16 +92,14 @@ export const ruleFilters = {
     select: (id: string) => (id === '' ? { userId: null } : selectOwner(id)),
   },
   group_id: {
-    schema: text('Only rules of this group.'),
+    schema: idFilter('Only rules of this group.'),
     select: (id: string) => (isUuid(id) ? { groupId: id.toLowerCase() } : null),
   },
 };
 
 /** A rule as it is shown. */
 export function showRule(rule: RuleRow): Shown {
-  const { port_start: start, port_end: end } = rule;
-  const range = start === null ? null : start === end ? `${start}` : `${start} - ${end}`;
-  return shownRule(rule, { port_range: range });
+  return shownRule(rule, { port_range: portRangeOf(rule.port_start, rule.port_end) });
 }
 
 const shownRule = showerOf(ruleFields);

@@ -30,7 +30,7 @@ export const UNDO_MS = 600_000;
 
 /** The fields that may be given back, by the kind of the record. */
 const FIELDS: Readonly<Record<string, readonly string[]>> = {
-  device: ['disabled_at', 'expires_at', 'limit_down', 'limit_up'],
+  device: ['disabled_at', 'disabled_by', 'expires_at', 'limit_down', 'limit_up'],
   user: ['disabled_at', 'disabled_by', 'disabled_provider', 'limit_down', 'limit_up', 'quota'],
   rule: ['enabled', 'enforced', 'starts_at', 'ends_at'],
 };

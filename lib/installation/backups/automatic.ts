@@ -1,14 +1,14 @@
 // Backups that Postern makes by itself: before a database is migrated, and before a restore
 // replaces its content. They are beside a SQLite file, else in DATA_DIR; the oldest are deleted.
 
-import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { readdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import process from 'node:process';
 import type { Config } from '../../../config/index.ts';
 import { type Database, executedMigrations, writeBackup } from '../../../models/index.ts';
 import { databaseFile } from '../../kit/database/place.ts';
 import { messageOf } from '../../kit/process/message.ts';
 import { writeNewFile } from './file.ts';
+import { backupName, forgetParts, namesOf } from './names.ts';
 
 /** Automatic backups that are kept. */
 export const KEPT = 5;
@@ -16,11 +16,8 @@ export const KEPT = 5;
 /** Why one is made; its file's name begins so. */
 export type Occasion = 'before-upgrade' | 'before-restore';
 
-/** `before-upgrade-0006-20261121T085900.123Z.backup`: names sort by their times. */
-const NAME = /^before-(?<of>upgrade-\d{4}|restore-\d{4})-(?<time>\d{8}T\d{6}\.\d{3}Z)\.backup$/;
-
-/** What a process that was killed left of one, with the process's id. */
-const PART = /^before-(?:upgrade|restore)-\d{4}-\d{8}T\d{6}\.\d{3}Z\.backup\.(\d+)\.part$/;
+/** `before-upgrade-0006-20261121T085900.123Z.backup`. */
+const NAMES = namesOf(String.raw`before-(?<of>(?:upgrade|restore)-\d{4})`);
 
 /** A backup that was made before a change. */
 export interface MadeBefore {
@@ -41,11 +38,10 @@ export async function backUpBefore(
   const file = databaseFile(config);
   const folder = file === null ? config.dataDir : dirname(file);
   const schema = (await executedMigrations(database)).at(-1)?.slice(0, 4) ?? '0000';
-  const time = new Date().toISOString().replaceAll(/[-:]/g, '');
-  const path = join(folder, `${occasion}-${schema}-${time}.backup`);
+  const path = join(folder, backupName(`${occasion}-${schema}`, new Date()));
   let keys: readonly string[];
   try {
-    forgetParts(folder, PART);
+    forgetParts(folder, NAMES);
     ({ keys } = await writeNewFile(path, (out) => writeBackup(database, out)));
   } catch (error) {
     throw new Error(
@@ -58,27 +54,12 @@ export async function backUpBefore(
 }
 
 /**
- * Deletes what processes that were killed left of backups; `part` finds it by its name. It comes
- * first, because it takes the room that the next backup needs.
- */
-export function forgetParts(folder: string, part: RegExp): void {
-  // The backup itself says what is wrong with it.
-  if (!existsSync(folder)) return;
-  for (const name of readdirSync(folder)) {
-    const pid = Number(part.exec(name)?.[1] ?? 0);
-    // In a container the killed process had the id that this one has.
-    if (pid > 0 && (pid === process.pid || !existsSync(`/proc/${pid}`)))
-      rmSync(join(folder, name), { force: true });
-  }
-}
-
-/**
  * Of several before an upgrade from one version, the first and the last are enough. A start that
  * fails in the middle of an upgrade, again and again, must not push out the one that leads back.
  */
 function forgetOld(folder: string): void {
   const found = readdirSync(folder)
-    .map((name) => ({ name, ...NAME.exec(name)?.groups }))
+    .map((name) => ({ name, ...NAMES.whole.exec(name)?.groups }))
     .filter((one): one is { name: string; of: string; time: string } => 'time' in one)
     .toSorted((a, b) => (a.time < b.time ? 1 : -1));
   const isBetween = ({ of }: { of: string }, index: number): boolean => {

@@ -11,13 +11,12 @@ import {
   recordBackup,
   writeBackup,
 } from '../../../models/index.ts';
-import { forgetParts } from './automatic.ts';
 import { writeNewFile } from './file.ts';
+import { backupName, forgetParts, namesOf } from './names.ts';
 
-/** `postern-20261130T021500.123Z.backup`: names sort by their times. */
-const NAME = /^postern-\d{8}T\d{6}\.\d{3}Z\.backup$/;
-/** What a process that was killed left of one, with the process's id. */
-const PART = /^postern-\d{8}T\d{6}\.\d{3}Z\.backup\.(\d+)\.part$/;
+/** `postern-20261130T021500.123Z.backup`. */
+const BEGINNING = 'postern';
+const NAMES = namesOf(BEGINNING);
 
 /** A backup that was read back. */
 export interface Kept {
@@ -31,9 +30,9 @@ export interface Kept {
 
 /** Makes a backup in a folder, reads it back, and leaves the last `keep` there. */
 export async function backUpInto(database: Database, folder: string, keep: number): Promise<Kept> {
-  forgetParts(folder, PART);
+  forgetParts(folder, NAMES);
   const now = new Date();
-  const file = join(folder, `postern-${now.toISOString().replaceAll(/[-:]/g, '')}.backup`);
+  const file = join(folder, backupName(BEGINNING, now));
   const made = await writeNewFile(file, (out) => writeBackup(database, out));
   try {
     await readBack(file, database.keyring);
@@ -42,7 +41,7 @@ export async function backUpInto(database: Database, folder: string, keep: numbe
     rmSync(file, { force: true });
     throw error;
   }
-  const found = readdirSync(folder).filter((name) => NAME.test(name));
+  const found = readdirSync(folder).filter((name) => NAMES.whole.test(name));
   // Names are times, and a clock that was ahead left names that are later than this one.
   const others = found
     .filter((name) => name !== basename(file))

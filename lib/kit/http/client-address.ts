@@ -8,6 +8,7 @@ import type { Plugin } from '@hapi/hapi';
 import ipaddr from 'ipaddr.js';
 import type { NetworkRange } from '../../../dataplane/index.ts';
 import { isInside } from '../validation/networks.ts';
+import { cameByDoor, type Peer } from './door.ts';
 import type { UnnamedProxies } from './unnamed-proxies.ts';
 
 /** Proxies that one request may have come through. */
@@ -22,8 +23,10 @@ declare module '@hapi/hapi' {
 
 /** Proxies that are believed; in trusted-proxies.ts. */
 interface BelievedProxies {
-  /** Their addresses, as far as they are known. */
-  readonly ranges: readonly NetworkRange[];
+  /** Whether an address is one of theirs, as far as those are known. */
+  trusts(address: string): boolean;
+  /** Whether the other end of a connection is. */
+  trustsPeer(peer: Peer): boolean;
   /** Looks for the addresses of names where `peer` is none of those; null where it need not. */
   heed(peer: string): Promise<unknown> | null;
 }
@@ -41,11 +44,10 @@ export function addressFinder(proxies: BelievedProxies): FindAddress {
     const remote = remoteOf(request);
     const forwarded = headers['x-forwarded-for'];
     const decide = (): string => {
-      const address = addressOf(
-        remote,
-        typeof forwarded === 'string' ? forwarded : '',
-        proxies.ranges,
-      );
+      const said = typeof forwarded === 'string' ? forwarded : '';
+      const trusts = (one: string): boolean => proxies.trusts(one);
+      const isBelieved = proxies.trustsPeer(request.socket);
+      const address = addressOf(remote, isBelieved ? said : '', trusts);
       found.set(request, address);
       return address;
     };
@@ -75,7 +77,7 @@ export const clientAddress: Plugin<Peers> = {
       const peer = isForwarded(headers) ? canonical(remoteOf(req)) : null;
       const note = (address: string): symbol => {
         app.address = address;
-        if (peer !== null && !isTrusted(peer, proxies.ranges)) unnamed.note(peer);
+        if (peer !== null && !proxies.trusts(peer) && !cameByDoor(req.socket)) unnamed.note(peer);
         return h.continue;
       };
       const address = find(req);
@@ -115,11 +117,11 @@ export function parseRanges(text: string | null): readonly NetworkRange[] {
 export function addressOf(
   remote: string,
   forwarded: string,
-  proxies: readonly NetworkRange[],
+  trusts: (address: string) => boolean,
 ): string {
   const hops = forwarded.split(',').slice(-HOPS_MAX);
   let address = canonical(remote) ?? remote;
-  while (isTrusted(address, proxies)) {
+  while (trusts(address)) {
     const said = canonical(hops.pop()?.trim() ?? '');
     if (said === null) break;
     address = said;
@@ -127,45 +129,18 @@ export function addressOf(
   return address;
 }
 
-/** What limits by address count as one: an IPv6 customer has a whole /64. */
-export function addressScope(address: string): string {
-  const one = canonical(address) ?? address;
-  return ipaddr.IPv6.isValid(one) ? firstParts(one, 4) : one;
-}
-
-/** The network that one customer may have all of: an IPv6 /48, an IPv4 /24. */
-export function networkScope(address: string): string {
-  const one = canonical(address) ?? address;
-  return ipaddr.IPv6.isValid(one) ? firstParts(one, 3) : one.split('.').slice(0, 3).join('.');
-}
-
-function firstParts(address: string, count: number): string {
-  return ipaddr.IPv6.parse(address)
-    .parts.slice(0, count)
-    .map((part) => part.toString(16))
-    .join(':');
-}
-
-/** True for a proxy, and for this host, where proxies that nobody named may run. */
-export function standsForMany(remote: string, proxies: readonly NetworkRange[]): boolean {
-  const address = canonical(remote) ?? remote;
-  return isTrusted(address, proxies) || /^(127\.|::1$)/.test(address);
-}
-
 /** True for an address, in any spelling, of these networks. */
 export function isInAny(remote: string, networks: readonly NetworkRange[]): boolean {
-  return networks.length > 0 && isTrusted(canonical(remote) ?? remote, networks);
-}
-
-function isTrusted(address: string, proxies: readonly NetworkRange[]): boolean {
   // Most gateways have no proxy, and each request asks.
-  if (proxies.length === 0 || !ipaddr.isValid(address)) return false;
+  if (networks.length === 0) return false;
+  const address = canonical(remote);
+  if (address === null) return false;
   const bytes = Uint8Array.from(ipaddr.parse(address).toByteArray());
-  return proxies.some((range) => isInside(bytes, range));
+  return networks.some((range) => isInside(bytes, range));
 }
 
 /** One text for one address; an IPv4 address inside IPv6 is that IPv4 address. Null: none. */
-function canonical(text: string): string | null {
+export function canonical(text: string): string | null {
   // Nearly every request comes from such an address, which a socket for both families writes so.
   const plain = text.startsWith('::ffff:') ? text.slice('::ffff:'.length) : text;
   if (isIPv4(plain)) return plain;

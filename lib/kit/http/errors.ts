@@ -74,6 +74,9 @@ const answers = {
   schema_newer: { status: 503, body: { error: 'schema_newer' }, headers: RETRY_AFTER },
 } as const satisfies Record<string, Answer>;
 
+/** What no operation of the API answers. */
+const OF_PAGES: ReadonlySet<string> = new Set(['stale_form', 'bad_gateway']);
+
 /** A provider's error is logged where it is met, a later schema once; anybody can cause both. */
 const LOGGED_ELSEWHERE: ReadonlySet<string> = new Set(['bad_gateway', 'schema_newer']);
 
@@ -97,6 +100,16 @@ export interface ErrorOptions {
   /** For the log alone. */
   readonly detail?: string;
   readonly cause?: unknown;
+}
+
+/** Every word that `error` of an answer may be; pages alone answer some errors. */
+export function errorWords(): string[] {
+  const bodies: (readonly [string, Answer['body']])[] = Object.entries(answers).map(
+    ([code, { body }]) => [code, body] as const,
+  );
+  return bodies.flatMap(([code, body]) =>
+    'error' in body && !OF_PAGES.has(code) ? [String(body.error)] : [],
+  );
 }
 
 /** Whether a text names an error. */

@@ -7,7 +7,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Counters } from '../process/counters.ts';
-import { addressScope } from './client-address.ts';
+import type { Peer } from './door.ts';
 
 /** Why somebody may not go on, and what they read. */
 export interface Refusal {
@@ -58,6 +58,8 @@ const BODY_BYTES_MAX = 65_536;
 export interface Gatekeeper {
   /** Whether anything is limited at all. */
   readonly isOn: boolean;
+  /** What counts as one address. */
+  readonly scopeOf: (address: string) => string;
   /** Why a request may not go on; null where it may. */
   check(request: IncomingMessage, scope: string): Refusal | null | Promise<Refusal | null>;
   /** Whether a request that may go on is of somebody who is known. */
@@ -77,9 +79,9 @@ export interface GateOptions {
   /** The address of a request, as far as proxies are believed. */
   readonly addressOf: (request: IncomingMessage) => string | Promise<string>;
   /** Whether a peer is a proxy that is trusted. */
-  readonly isProxy: (peer: string) => boolean;
+  readonly isProxy: (peer: Peer) => boolean;
   /** Whether a peer could be a proxy: one that is trusted, or this host. */
-  readonly mayBeProxy: (peer: string) => boolean;
+  readonly mayBeProxy: (peer: Peer) => boolean;
   /** Whether headers name the client of a proxy, whether or not the proxy is trusted. */
   readonly isForwarded: (headers: IncomingMessage['headers']) => boolean;
   readonly isTls: boolean;
@@ -136,10 +138,9 @@ class Gate {
   }
 
   knock(socket: Socket): void {
-    const peer = socket.remoteAddress ?? '';
-    if (socket.destroyed || this.#options.isProxy(peer)) return;
+    if (socket.destroyed || this.#options.isProxy(socket)) return;
     const { keeper, counters } = this.#options;
-    const scope = addressScope(peer);
+    const scope = keeper.scopeOf(socket.remoteAddress ?? '');
     const answer = keeper.knock(scope);
     if (answer === 'refused') {
       counters.add('connections_refused', 'too_many_handshakes');
@@ -166,12 +167,12 @@ class Gate {
 
   /** To read an address takes as long as to refuse its request, so that is done once. */
   #scopeOf(request: IncomingMessage, connection: Connection): string | Promise<string> {
-    const { addressOf, isForwarded } = this.#options;
+    const { addressOf, isForwarded, keeper } = this.#options;
     const isDirect = !isForwarded(request.headers);
     if (isDirect && connection.scope !== null) return connection.scope;
     const address = addressOf(request);
-    if (typeof address !== 'string') return address.then(addressScope);
-    const scope = addressScope(address);
+    if (typeof address !== 'string') return address.then(keeper.scopeOf);
+    const scope = keeper.scopeOf(address);
     if (isDirect) connection.scope = scope;
     return scope;
   }
@@ -229,8 +230,7 @@ class Gate {
   /** A proxy of this host may be one that nobody named. */
   #isOfProxy({ socket, headers }: IncomingMessage): boolean {
     const { isProxy, mayBeProxy, isForwarded } = this.#options;
-    const peer = socket.remoteAddress ?? '';
-    return isProxy(peer) || (isForwarded(headers) && mayBeProxy(peer));
+    return isProxy(socket) || (isForwarded(headers) && mayBeProxy(socket));
   }
 
   #connectionOf(socket: Socket): Connection {

@@ -7,12 +7,13 @@ import { randomUUID } from 'node:crypto';
 import type { Server, ServerResponse as ServerResponseOf } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
+import type { FileShares } from '../../../dataplane/index.ts';
 import type { Counters } from '../process/counters.ts';
 import type { Log } from '../process/log.ts';
 import { SparseLines } from '../process/sparse-lines.ts';
 import { BODY_PACE, type BodyPace, paceBodies } from './body-pace.ts';
 import { checkWhileConnected } from './checking.ts';
-import { addressScope } from './client-address.ts';
+import type { Peer } from './door.ts';
 import { createServer, ServerResponse, STATUS_CODES } from './node-http.ts';
 import { type Certificate, CIPHERS } from './tls.ts';
 
@@ -53,10 +54,6 @@ export const HTTP_LIMITS: HttpLimits = {
   checkEveryMs: 1_000,
 };
 
-/** Files that are left for the database, the socket for `wg`, `nft`, providers and all else. */
-const OTHER_FILES = 64;
-/** The least number of connections that are allowed. */
-const CONNECTIONS_MIN = 8;
 /** How often the log says that connections are refused. */
 const FULL_LINE_MS = 60_000;
 
@@ -64,26 +61,12 @@ const FULL_LINE_MS = 60_000;
 export const MORE_FILES =
   'Allow more open files: LimitNOFILE=65536 in the systemd unit, --ulimit nofile=65536:65536 for a container, or ulimit -n 65536 before a start by hand.';
 
-/** What a process may have open. */
-export interface Files {
-  /** Null: no limit, or one that is not known. */
-  readonly max: number | null;
-  readonly open: number;
-  /** How many more the relay for TCP may open. */
-  readonly relay: number;
-}
-
-/**
- * What must be less where few files may be open. There are two listeners, one of them for commands
- * of this host, so each takes half of what is left.
- */
-export function limitsWithin({ max, open, relay }: Files): Partial<HttpLimits> {
-  const left = (max ?? Number.POSITIVE_INFINITY) - open - OTHER_FILES - relay;
-  const connectionsMax = Math.max(CONNECTIONS_MIN, Math.floor(left / 2));
-  if (connectionsMax >= HTTP_LIMITS.connectionsMax) return {};
+/** What must be less where few files may be open: `max` of them, and so many `connections`. */
+export function limitsWithin({ max, connections }: FileShares): Partial<HttpLimits> {
+  if (connections >= HTTP_LIMITS.connectionsMax) return {};
   const share = HTTP_LIMITS.connectionsPerAddressMax / HTTP_LIMITS.connectionsMax;
-  const connectionsPerAddressMax = Math.ceil(connectionsMax * share);
-  return { connectionsMax, connectionsPerAddressMax, filesMax: max };
+  const connectionsPerAddressMax = Math.ceil(connections * share);
+  return { connectionsMax: connections, connectionsPerAddressMax, filesMax: max };
 }
 
 /** Reasons by the codes of Node's parser and timers; the status comes with them. */
@@ -98,15 +81,17 @@ export interface ListenerOptions {
   readonly limits: HttpLimits;
   readonly counters: Counters;
   readonly log: Log;
-  /** Tells the addresses that stand for many clients. */
-  readonly isProxy: (address: string) => boolean;
+  /** Tells the other ends that stand for many clients. */
+  readonly isProxy: (peer: Peer) => boolean;
+  /** What counts as one address; in tunnel-addresses.ts. */
+  readonly scopeOf: (address: string) => string;
   /** Null: HTTP. */
   readonly tls?: Pick<Certificate, 'cert' | 'key'> | null;
 }
 
 /** Makes a listener, of HTTPS where a certificate is given. */
 export function createListener(made: ListenerOptions): Server {
-  const { limits, counters, isProxy, tls = null } = made;
+  const { limits, tls = null } = made;
   const options = {
     ServerResponse: NamedResponse,
     maxHeaderSize: limits.headerBytesMax,
@@ -128,7 +113,7 @@ export function createListener(made: ListenerOptions): Server {
   listener.maxConnections = limits.connectionsMax;
   listener.setTimeout(limits.silenceMs);
   listener.on('drop', whenFull(made));
-  limitAddresses(listener, limits, counters, isProxy);
+  limitAddresses(listener, made);
   paceBodies(listener, limits.bodyPace);
   return listener;
 }
@@ -200,15 +185,12 @@ function whenFull({ limits, counters, log }: ListenerOptions): () => void {
 
 function limitAddresses(
   listener: Server,
-  { connectionsPerAddressMax }: HttpLimits,
-  counters: Counters,
-  isProxy: (address: string) => boolean,
+  { limits: { connectionsPerAddressMax }, counters, isProxy, scopeOf }: ListenerOptions,
 ): void {
   const counts = new Map<string, number>();
   listener.on('connection', (socket: Socket) => {
-    const address = socket.remoteAddress ?? '';
-    if (isProxy(address)) return;
-    const scope = addressScope(address);
+    if (isProxy(socket)) return;
+    const scope = scopeOf(socket.remoteAddress ?? '');
     const count = counts.get(scope) ?? 0;
     if (count >= connectionsPerAddressMax) {
       counters.add('connections_refused', 'too_many_from_address');

@@ -44,7 +44,13 @@ export async function openLocalSocket(
 ): Promise<(drainMs?: number) => Promise<void>> {
   const { path, server, log, counters } = options;
   const limits = { ...HTTP_LIMITS, ...options.httpLimits };
-  const listener = createListener({ limits, counters, log, isProxy: () => true });
+  const listener = createListener({
+    limits,
+    counters,
+    log,
+    isProxy: () => true,
+    scopeOf: (address) => address,
+  });
   answerClientErrors(listener, counters);
   listener.on('connection', (socket: Socket) => locals.add(socket));
   const answering = new Set<ServerResponse>();

@@ -6,9 +6,10 @@ import type { Plugin } from '@hapi/hapi';
 import ipaddr from 'ipaddr.js';
 import type { Config } from '../../../config/index.ts';
 import type { Shared } from '../process/shared.ts';
+import { cameByDoor, type Peer } from './door.ts';
 import { PageError } from './page-error.ts';
-import { isInAny, parseRanges } from './client-address.ts';
 import type { TrustedProxies } from './trusted-proxies.ts';
+import { TunnelAddresses, type TunnelSettings } from './tunnel-addresses.ts';
 
 const SAID = {
   title: 'Not through the tunnel',
@@ -27,50 +28,34 @@ export const throughTunnel: Plugin<Options> = {
   register(server, { config, proxies, isBehindDevice }) {
     if (admitsDevices(config)) return;
     const isDevice = deviceTest(config, proxies, isBehindDevice);
-    server.ext('onRequest', ({ info }, h) => {
-      const { remoteAddress = '' } = info as { remoteAddress?: string };
-      if (!isDevice(remoteAddress)) return h.continue;
+    server.ext('onRequest', ({ raw: { req } }, h) => {
+      if (!isDevice(req.socket)) return h.continue;
       throw new PageError('forbidden', SAID, { reason: 'through_tunnel' });
     });
   },
 };
 
-/** Whether devices may ask the listener through the tunnel; without a TUN none can. */
-export function admitsDevices(
-  config: Pick<Config, 'httpThroughTunnel' | 'httpTlsCert' | 'wireguardTun'>,
-): boolean {
-  const { httpThroughTunnel: choice, httpTlsCert, wireguardTun } = config;
-  if (wireguardTun === 'off' || choice === 'on') return true;
+/** Whether devices may ask the listener through the tunnel. */
+export function admitsDevices(config: Pick<Config, 'httpThroughTunnel' | 'httpTlsCert'>): boolean {
+  const { httpThroughTunnel: choice, httpTlsCert } = config;
+  if (choice === 'on') return true;
   return choice === 'auto' && httpTlsCert !== null;
 }
 
 /**
- * Tells the addresses of devices and of networks behind them. The gateway has one in the tunnel
- * too; a proxy may be there.
+ * Tells devices, and who is in a network behind one, by the door or else by the address. The
+ * gateway has an address in the tunnel too; a proxy may be there.
  */
 export function deviceTest(
-  config: Pick<
-    Config,
-    | 'wireguardIpv4Enabled'
-    | 'wireguardIpv4Network'
-    | 'wireguardIpv4Address'
-    | 'wireguardIpv6Enabled'
-    | 'wireguardIpv6Network'
-    | 'wireguardIpv6Address'
-  >,
-  proxies: Pick<TrustedProxies, 'ranges'>,
+  config: TunnelSettings,
+  proxies: Pick<TrustedProxies, 'trustsPeer'>,
   isBehindDevice: Options['isBehindDevice'],
-): (address: string) => boolean {
-  const networks = [
-    ...(config.wireguardIpv4Enabled ? [config.wireguardIpv4Network] : []),
-    ...(config.wireguardIpv6Enabled ? [config.wireguardIpv6Network] : []),
-  ];
-  const tunnel = parseRanges(networks.join(','));
-  const own = parseRanges(`${config.wireguardIpv4Address},${config.wireguardIpv6Address}`);
-  return (address) =>
-    (isInAny(address, tunnel) || isBehindDevice(bytesOf(address))) &&
-    !isInAny(address, own) &&
-    !isInAny(address, proxies.ranges);
+): (peer: Peer) => boolean {
+  const tunnel = new TunnelAddresses(config);
+  const isInTunnel = (address: string): boolean =>
+    tunnel.isOfDevice(address) || (isBehindDevice(bytesOf(address)) && !tunnel.isOwn(address));
+  return (peer) =>
+    (cameByDoor(peer) || isInTunnel(peer.remoteAddress ?? '')) && !proxies.trustsPeer(peer);
 }
 
 /** The bytes of an address; none where it is none. */

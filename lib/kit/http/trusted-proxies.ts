@@ -1,12 +1,16 @@
 // The proxies of TRUSTED_PROXIES. An address or a network never changes. A name, such as that of a
 // service of Docker Compose, is looked up when a request comes from an unknown peer, and again
-// after a minute. A name is as trustworthy as the resolver of this host.
+// after a minute. A name is as trustworthy as the resolver of this host. Devices have addresses in
+// the networks of the tunnel, so nobody there is a proxy by a range, only by an exact address.
 
 import { lookup } from 'node:dns/promises';
+import { type Config, isLoopback } from '../../../config/index.ts';
 import type { NetworkRange } from '../../../dataplane/index.ts';
 import type { Log } from '../process/log.ts';
 import { messageOf } from '../process/message.ts';
-import { isAddress, isInAny, parseRanges, standsForMany } from './client-address.ts';
+import { cameByDoor, type Peer } from './door.ts';
+import { canonical, isAddress, isInAny, parseRanges } from './client-address.ts';
+import { TunnelAddresses, type TunnelSettings } from './tunnel-addresses.ts';
 
 /** How long the addresses of a name are used. */
 const KEEP_MS = 60_000;
@@ -30,12 +34,18 @@ export class TrustedProxies {
   /** The addresses that were found last, by name. */
   readonly #found = new Map<string, readonly NetworkRange[]>();
   readonly #missing = new Set<string>();
+  readonly #tunnel: TunnelAddresses;
   #ranges: readonly NetworkRange[];
   #lookedAtMs = -Infinity;
   #looking: Promise<void> | null = null;
 
-  constructor(setting: string | null, log: Log, lookUp = lookUpHere) {
-    const { addresses, names } = membersOf(setting);
+  constructor(
+    config: TunnelSettings & Pick<Config, 'trustedProxies'>,
+    log: Log,
+    lookUp = lookUpHere,
+  ) {
+    const { addresses, names } = membersOf(config.trustedProxies);
+    this.#tunnel = new TunnelAddresses(config);
     this.#names = names;
     this.#fixed = parseRanges(addresses.join(','));
     this.#ranges = this.#fixed;
@@ -43,19 +53,29 @@ export class TrustedProxies {
     this.#log = log;
   }
 
-  /** Their addresses, as far as they are known. */
-  get ranges(): readonly NetworkRange[] {
-    return this.#ranges;
-  }
+  /** True for a proxy, as far as the addresses of names are known. */
+  readonly trusts = (address: string): boolean =>
+    isInAny(address, this.#ranges) &&
+    (!this.#tunnel.isOfDevice(address) || isInAny(address, this.#ranges.filter(isOneAddress)));
+
+  /** True for the other end of a connection if it is a proxy; by a door only a device can be. */
+  readonly trustsPeer = (peer: Peer): boolean => {
+    const { remoteAddress: address = '' } = peer;
+    return this.trusts(address) && (!cameByDoor(peer) || this.#tunnel.isOfDevice(address));
+  };
 
   /** True for a proxy, and for this host: unnamed proxies may run here. */
-  readonly standsForMany = (address: string): boolean => standsForMany(address, this.#ranges);
+  readonly standsForMany = (peer: Peer): boolean => {
+    const { remoteAddress: address = '' } = peer;
+    const isHere = !cameByDoor(peer) && isLoopback(canonical(address) ?? address);
+    return isHere || this.trustsPeer(peer);
+  };
 
   /** A promise to wait for before a peer that forwards requests is checked; null for none. */
   heed(peer: string, nowMs: number = performance.now()): Promise<unknown> | null {
     if (this.#names.length === 0) return null;
     const ageMs = nowMs - this.#lookedAtMs;
-    const isKnown = isInAny(peer, this.#ranges);
+    const isKnown = this.trusts(peer);
     if (ageMs > (isKnown ? KEEP_MS : PAUSE_MS)) this.#look(nowMs);
     return isKnown || this.#looking === null ? null : waitFor(this.#looking);
   }
@@ -86,6 +106,10 @@ export class TrustedProxies {
       );
     }
   }
+}
+
+function isOneAddress({ network, prefixBits }: NetworkRange): boolean {
+  return prefixBits === 8 * network.length;
 }
 
 /** The names that a setting has beside addresses. */

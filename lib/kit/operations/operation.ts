@@ -5,6 +5,7 @@
 import type Joi from 'joi';
 import { ApiError } from '../http/errors.ts';
 import { hasNoErrors, type Mode, type Validated, type Validator } from '../validation/validate.ts';
+import type { FieldError } from '../validation/messages.ts';
 import { sentOnce } from '../validation/query.ts';
 import type { Caller } from '../process/caller.ts';
 import type { Filters, Listed, Selected } from '../records/collection.ts';
@@ -35,6 +36,8 @@ export interface Body<Values> {
   readonly fields: Joi.ObjectSchema;
   readonly validate: Validator<Values>;
   readonly mode: Mode;
+  /** What is said of a body that holds something else; `blank` where it is left out. */
+  readonly expected?: FieldError;
   /** The most bytes; BODY_BYTES_MAX where it is left out. */
   readonly maxBytes?: number;
 }

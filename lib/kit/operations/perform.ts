@@ -48,7 +48,7 @@ function withErrors<Values>(
 
 /** What a body holds; throws where the wrapper is missing. */
 export function validatedBody<Values>(
-  { wrapper, validate, mode }: Body<Values>,
+  { wrapper, validate, mode, expected = messages.blank }: Body<Values>,
   body: unknown,
 ): Validated<Values> {
   const record: unknown =
@@ -56,5 +56,7 @@ export function validatedBody<Values>(
       ? (body as Record<string, unknown>)[wrapper]
       : undefined;
   if (isObject(record)) return validate(record, mode);
-  throw new ApiError('missing_wrapper', { errors: { [wrapper]: [messages.blank] } });
+  const isEmpty = isObject(body) && Object.keys(body).length === 0;
+  const error = isEmpty ? messages.blank : expected;
+  throw new ApiError('missing_wrapper', { errors: { [wrapper]: [error] } });
 }

@@ -5,7 +5,13 @@ import { commandLine } from './command-line.ts';
 
 /** There is no device with such an id, address or name. */
 export function noDevice(named: string): Error {
-  return new Error(`there is no device ${named}; see: ${commandLine('device list')}`);
+  return new Error(`there is no device ${named}; ${deviceIs()}`);
+}
+
+/** What may be typed where usage says DEVICE. */
+export function deviceIs(): string {
+  const list = commandLine('device list');
+  return `DEVICE is ann@example.com/laptop, a name, an address or an id; see: ${list}`;
 }
 
 /** There is no rule with such an id. */

@@ -2,6 +2,7 @@
 // shows entries or looks for them goes through here. docs/api.md#audit-trail.
 
 import {
+  auditActors,
   type AuditRow,
   auditKinds,
   type AuditSelection,
@@ -19,6 +20,8 @@ const STORED_KINDS: Readonly<Record<string, string>> = {
 };
 const SHOWN_KINDS = new Map(Object.entries(STORED_KINDS).map(([shown, stored]) => [stored, shown]));
 
+/** All actors as they are shown. */
+export const shownActors: readonly string[] = auditActors.map(shownActor);
 /** All kinds as they are shown, and the words by which rows call some of them. */
 export const shownKinds: readonly string[] = auditKinds.map(
   (kind) => SHOWN_KINDS.get(kind) ?? kind,
@@ -57,7 +60,7 @@ export interface ShownNames {
 export function shownNames({ actor, kind, changes }: AuditRow): ShownNames {
   const renamed = RENAMED[kind] ?? {};
   return {
-    actor: actor.replaceAll(' ', '_'),
+    actor: shownActor(actor),
     kind: SHOWN_KINDS.get(kind) ?? kind,
     changes: Object.fromEntries(
       Object.entries(changes).map(([column, change]) => {
@@ -66,6 +69,10 @@ export function shownNames({ actor, kind, changes }: AuditRow): ShownNames {
       }),
     ),
   };
+}
+
+function shownActor(actor: string): string {
+  return actor.replaceAll(' ', '_');
 }
 
 /** What rows are looked for by, where `who` and `kind` are words of the API or of rows. */

@@ -49,6 +49,34 @@ export function entryLine(entry: AuditRow): string {
   ].join('\t');
 }
 
+/**
+ * An entry in cells for people: when, who, from where, what was done, to which record, and the
+ * names of the fields. Records have the names of that time, and their ids where they had none.
+ */
+export function entryCells(entry: AuditRow): string[] {
+  const { actor, kind, changes } = shownNames(entry);
+  return [
+    entry.happened_at.toISOString(),
+    entry.email ?? actor,
+    entry.address ?? '-',
+    entry.action,
+    `${kind} ${nameOfThatTime(entry)}`,
+    Object.keys(changes).join(' '),
+  ];
+}
+
+function nameOfThatTime({
+  kind,
+  record_name: name,
+  owner_name: owner,
+  record_id: id,
+}: AuditRow): string {
+  if (name === null) return owner === null ? `(${id})` : `of ${owner} (${id})`;
+  if (owner === null) return name;
+  // People name devices so at the command line.
+  return kind === 'device' ? `${owner}/${name}` : `${name} of ${owner}`;
+}
+
 /** Forgets entries that are older than `days`. */
 export function forgetEntries(
   database: Database,

@@ -30,7 +30,10 @@ export interface RecordContext {
 }
 
 /** How a filter selects records. */
-export type Selected = Pick<Selection, 'userId' | 'groupId' | 'emailKey'>;
+export interface Selected extends Pick<Selection, 'userId' | 'groupId' | 'emailKey'> {
+  /** Devices whose client's file is out of date, or is not. */
+  readonly isFileOld?: boolean;
+}
 
 /** A parameter that filters a list: it leaves the records that have a value. */
 export interface Filter<Selected> {
@@ -52,7 +55,7 @@ export interface Listed {
   /** How long a list may be remembered, if it shows values that change without a change row. */
   readonly keepMs?: number;
   /** Reads records, the oldest first: by `inserted_at`, then by `id`. */
-  list(selection: Selection): Promise<Shown[]>;
+  list(selection: Selection & Selected): Promise<Shown[]>;
 }
 
 /**

@@ -1,16 +1,18 @@
 // The answers about the audit trail and the gateways of a database. docs/api.md#audit-trail,
 // docs/api.md#gateways.
 
+import { auditActions } from '../../../models/index.ts';
 import { type AnswerOf, answerTable } from '../validation/answers.ts';
+import { shownActors, shownKinds } from './audit-names.ts';
 
 /** An entry of the audit trail. */
 export const auditFields = answerTable({
   id: { kind: 'id', description: 'Names the entry.' },
   happened_at: { kind: 'time', description: 'When it happened.' },
   actor: {
-    kind: 'text',
-    description:
-      'In whose name: `user`, or a part of Postern, such as `gateway` or `command_line`.',
+    kind: 'choice',
+    description: 'In whose name: that of a user, of the gateway, or of the command line.',
+    words: shownActors,
   },
   user_id: { kind: 'id', description: 'The user; null: it was no user.', nullable: true },
   email: { kind: 'text', description: 'The e-mail of the user, as it was then.', nullable: true },
@@ -19,8 +21,16 @@ export const auditFields = answerTable({
     description: 'The API token that was used; null: none was.',
     nullable: true,
   },
-  action: { kind: 'text', description: 'What was done.' },
-  kind: { kind: 'text', description: 'The kind of the record, such as `device` or `api_token`.' },
+  action: {
+    kind: 'choice',
+    description: 'What was done.',
+    words: auditActions as readonly string[],
+  },
+  kind: {
+    kind: 'choice',
+    description: 'The kind of the record, such as `device` or `api_token`.',
+    words: shownKinds,
+  },
   record_id: { kind: 'text', description: 'The record.' },
   changes: {
     kind: 'object',

@@ -6,6 +6,7 @@ import {
   type Database,
   type Gateway,
   GATEWAY_ALIVE_MS,
+  isWithin,
   readGateways,
 } from '../../../models/index.ts';
 
@@ -28,6 +29,11 @@ type Compared = Pick<Gateway, 'id' | 'name' | 'settings' | 'schema_step'>;
 /** A sentence for each difference between the gateways that run. */
 export async function readDifferences(database: Database): Promise<string[]> {
   return differencesOf(await readGateways(database, GATEWAY_ALIVE_MS));
+}
+
+/** Of these gateways, those that run. */
+export function runningOf(gateways: readonly Gateway[], nowMs: number): Gateway[] {
+  return gateways.filter(({ seen_at }) => isWithin(seen_at, GATEWAY_ALIVE_MS, nowMs));
 }
 
 /** A sentence for each difference; a gateway that does not say a setting is not compared. */

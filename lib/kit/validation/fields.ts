@@ -245,6 +245,11 @@ export function reference(description: string): TextSchema {
   return mark(schema, { json: { format: 'uuid' } });
 }
 
+/** An id by which a list is filtered: of any other text there is no record. */
+export function idFilter(description: string): TextSchema {
+  return mark(text(description), { json: { format: 'uuid' } });
+}
+
 /** The id of the record itself. */
 export function recordId(description: string): Joi.Schema {
   return mark(text(description).uuid(), { readOnly: true });

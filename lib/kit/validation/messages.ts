@@ -65,6 +65,9 @@ const plainSentences = {
   idTooMuch: 'must not name a record: POST makes a new one',
   idMissing: 'must name the record: /{id} is missing',
   notHttps: 'must begin with https:// (http:// is for loopback addresses)',
+  membersShape:
+    'should be an object with the lists add, remove or both, such as {"add":["ann@example.com"]}',
+  badMembers: 'should be a list of ids or e-mails of users, such as ["ann@example.com"]',
 } as const;
 
 /** What the API says of errors with values in them: `{name}` stands for a value. */
@@ -123,6 +126,7 @@ export const sentencesOutsideApi = {
     'is not this browser’s: send it, or the header {header}, with what a page’s <meta name="csrf-token"> holds',
   hostOfNumbers:
     '“{host}” is not an address: an IPv4 address has four numbers from 0 to 255, such as 1.1.1.1',
+  hostOfPage: '“{page}” is the address of a page: give its host alone, {host}',
   noDeviceCalled: 'no device is called “{name}”',
   noDeviceAt: 'no device has the address {address}',
   severalDevices: 'several devices have this name; give an address: {addresses}',
@@ -131,6 +135,9 @@ export const sentencesOutsideApi = {
     '{email} would be in {count} groups, and {most} are the most; name fewer, or remove this user from another group first',
   tokenOfDisabled: '{email} is disabled, so a token of this user would not work',
   looksLikeAnother: '{email} looks like the address of another user',
+  heldDevice:
+    'an administrator switched the device off, or set the time at which it ended; only administrators remove it or change its key',
+  tooManyMails: 'too many mails wait, so the link before stays; send another one later',
 } as const;
 
 /** What the API says, by code. */

@@ -18,7 +18,8 @@ const EXAMPLE: Readonly<Record<Measure, string>> = { speed: '50 Mbit/s', amount:
 /** A greater number would be very much of that unit. */
 const MEANT_MAX = 10_000;
 
-const TEXT = /^(\d+(?:[.,]\d+)?)\s*([a-z/]*)$/i;
+// Spaces are taken in one place alone, or a text of many would take seconds.
+const TEXT = /^(\d+(?:[.,]\d+)?)\s*((?:[a-z/][a-z/ ]*)?)$/i;
 const PREFIXES = 'kmgt';
 
 /** Reads a text; a number without a unit is of bits per second, or of bytes. */
@@ -51,6 +52,20 @@ export function measureText(value: number, measure: Measure): string {
   return String(value);
 }
 
+const ROUNDED = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'] as const;
+
+/** A number of bytes, rounded: `1.4 MB`; a thousand makes the next unit. */
+export function bytesInWords(bytes: number): string {
+  let value = bytes;
+  let unit = 0;
+  // 999.95 would round to 1000.0 of its unit.
+  while (value >= (unit === 0 ? 1_000 : 999.95) && unit < ROUNDED.length - 1) {
+    value /= 1_000;
+    unit += 1;
+  }
+  return `${unit === 0 ? value : value.toFixed(1)} ${ROUNDED[unit]}`;
+}
+
 /** The text that a number without a unit probably means, where it is below the least; else null. */
 export function probablyMeant(text: string, least: number, measure: Measure): string | null {
   const figures = text.trim();
@@ -71,13 +86,17 @@ function sizeOf(unit: string, measure: Measure): number | null {
 /** What is wrong with a unit, with the same in a unit that is taken. */
 function otherUnit(number: number, unit: string, measure: Measure): string {
   const [, prefix = '', binary = '', rest = ''] =
-    /^([kmgt]?)(i?)(bit\/s|bits|bit|bps|b\/s|b)$/i.exec(unit) ?? [];
+    /^([kmgt]?)(i?)(bits?\/s|bits|bit|bps|b\/s|b|)$/i.exec(
+      unit.replace(/ per s(?:ec(?:ond)?)?$/i, '/s'),
+    ) ?? [];
   const list = UNITS[measure].slice(1).join(', ');
-  if (rest === '') return `in a unit that is not known. Units are ${list}`;
+  if (prefix + rest === '') return `in a unit that is not known. Units are ${list}`;
   const times =
     prefix === ''
       ? 1
       : (binary === '' ? 1_000 : 1_024) ** (PREFIXES.indexOf(prefix.toLowerCase()) + 1);
+  if (rest === '')
+    return `in a unit that is not known. Did you mean ${measureText(number * times, measure)}?`;
   const isBytes = rest.startsWith('B') && !/^bit/i.test(rest);
   const isSpeed = /\/s$|bps$/i.test(rest);
   if (isSpeed && measure === 'amount')

@@ -4,7 +4,7 @@
 import { type Capture, type CaptureOrder, parseAddress } from '../../../dataplane/index.ts';
 import {
   actAs,
-  type Device,
+  type DeviceRow,
   noteAction,
   type Origin,
   type Transaction,
@@ -37,6 +37,9 @@ export interface CapturesContext extends Pick<Shared, 'database' | 'log'> {
   readonly capturing?: CapturingGateway;
 }
 
+/** The device of a capture. */
+type CapturedDevice = Pick<DeviceRow, 'id' | 'name' | 'public_key' | 'ipv4' | 'ipv6'>;
+
 /** What the audit trail says of the place of a capture. */
 interface AtGateway {
   readonly gateway_id: string;
@@ -61,7 +64,7 @@ export class Captures {
   }
 
   /** Begins a capture for a caller; the capture ends when the caller may not have it any more. */
-  async begin(caller: Caller, device: Device, wishes: Wishes): Promise<CaptureStream> {
+  async begin(caller: Caller, device: CapturedDevice, wishes: Wishes): Promise<CaptureStream> {
     const { capturing: gateway } = this.#context;
     if (gateway === undefined) throw new ApiError('service_unavailable');
     const order = orderOf(device.public_key, wishes);
@@ -111,7 +114,11 @@ export class Captures {
   }
 
   /** Whoever asks is asked about again, with locks: nobody captures who may not write. */
-  async #noteBegin(caller: Caller, { id }: Device, said: Wishes & AtGateway): Promise<void> {
+  async #noteBegin(
+    caller: Caller,
+    { id }: Pick<DeviceRow, 'id'>,
+    said: Wishes & AtGateway,
+  ): Promise<void> {
     const { database } = this.#context;
     const changes = Object.fromEntries(Object.entries(said).map(([name, to]) => [name, { to }]));
     await writeTransaction(database, async (transaction) => {

@@ -24,7 +24,7 @@ import type { EffectiveConfiguration } from '../../kit/records/effective-configu
 import { showTime, showTimeOrNull } from '../../kit/records/shown.ts';
 import type { Diagnosis, ShownAttempt, ShownInside, ShownSender } from './fields.ts';
 import { findingOf, type Found, latelyUnknown, type Stranger } from './finding.ts';
-import { advice, type FindingCode, findingText, timeOf } from './words.ts';
+import { advice, type FindingCode, findingText, offByOwner, timeOf } from './words.ts';
 
 /** What the gateway of this process remembers. */
 export interface DiagnosingGateway {
@@ -46,7 +46,7 @@ export interface DiagnosedFrom extends SessionRules {
 /** What is asked of the row of a device. */
 export type Diagnosed = Pick<
   Device,
-  'id' | 'public_key' | 'user_id' | 'disabled_at' | 'expires_at'
+  'id' | 'public_key' | 'user_id' | 'disabled_at' | 'disabled_by' | 'expires_at'
 >;
 
 /** Unknown senders are shown beside a device that does not connect for so long. */
@@ -96,8 +96,9 @@ export async function diagnose(
   const connectedForMs = gateway.connectedForMs(device.public_key);
   return {
     code: found.code,
-    text: findingText(found),
-    advice: advice[found.code],
+    ...(found.code === 'device_off' && device.disabled_by === 'owner'
+      ? offByOwner
+      : { text: findingText(found), advice: advice[found.code] }),
     connected_since: connectedForMs === null ? null : showTime(new Date(nowMs - connectedForMs)),
     attempts: trace === null ? [] : trace.attempts.map(showAttempt).toReversed(),
     inside: trace === null ? null : showInside(trace.inside),

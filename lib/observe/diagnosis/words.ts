@@ -81,6 +81,18 @@ export const ownerWords: Readonly<Record<FindingCode, OwnerWords>> = {
   not_served: { text: 'The gateway does not serve this device at the moment.', advice: ASK },
 };
 
+/** What administrators read of a device that its owner switched off. */
+export const offByOwner = {
+  text: 'Its owner switched it off.',
+  advice: 'Ask the owner before you switch it on: the device may be lost.',
+} as const;
+
+/** What the owner reads of it. */
+export const offByYou: OwnerWords = {
+  text: 'You switched this device off.',
+  advice: 'Switch it on again when you have it.',
+};
+
 /** All names of findings. */
 export const findingCodes = Object.keys(ownerWords) as readonly FindingCode[];
 
@@ -115,7 +127,7 @@ export const advice: Readonly<Record<FindingCode, string>> = {
   owner_disabled: 'Enable the owner.',
   session_ended: 'The owner signs in again.',
   not_served:
-    'Look at the problems on the dashboard: its row cannot be obeyed, or the data plane has not got it yet.',
+    'Look at the problems on the page Overview: its row cannot be obeyed, or the data plane has not got it yet.',
 };
 
 /** What the administrator reads. */

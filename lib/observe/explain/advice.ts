@@ -8,8 +8,10 @@ const advice: Readonly<Partial<Record<ExplainedReason, string>>> = {
   device_ended: 'Give the device a later end, or none.',
   owner_disabled: 'Enable the owner.',
   session_ended: 'Let the owner sign in to this gateway, or lengthen the VPN session.',
-  not_served: 'Look at the problems on the dashboard and in the log of this gateway.',
+  not_served: 'Look at the problems on the page Overview and in the log of this gateway.',
   elsewhere: 'Ask that gateway.',
+  no_way_in:
+    'Let the device open the connection, or give the gateway a TUN. A host can also be a device.',
   database_away: 'Bring the database back. Then devices go on by themselves.',
   inner_source_reserved: 'Look at the network settings of the device.',
   inner_source_not_allowed:

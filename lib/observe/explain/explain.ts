@@ -38,6 +38,7 @@ import {
   gateOf,
   gates,
   isOwn,
+  offByOwner,
   ownReasons,
   waits,
 } from './gates.ts';
@@ -78,7 +79,8 @@ export async function explain(
   const barred = own ?? (sender === null ? null : 'elsewhere');
   const question = { from: isSent ? device.public_key : null, packet };
   const found = barred === null ? await gateway.ask('explain', question) : null;
-  const reason = barred ?? (found === null ? 'not_served' : refusalIn(found));
+  const way = gateway.way ?? 'tun';
+  const reason = barred ?? (found === null ? 'not_served' : refusalIn(found, asked, way));
   const elsewhere =
     sender ?? (found === null ? null : await receiverElsewhere({ database, gateway }, found));
   const decision = found?.decision ?? null;
@@ -88,8 +90,9 @@ export async function explain(
   const [row] = await readDevices(database, { ids: [device.id] });
   const staged = await stagedIn(database, found);
   const waitsFor = reason === null ? (found?.waitsFor ?? []) : [];
-  const text =
-    reason === null ? passingWords(found, waitsFor) : wordsOf(reason) + nameOf(elsewhere);
+  const isOffByOwner = reason === 'device_off' && device.disabled_by === 'owner';
+  const why = isOffByOwner ? offByOwner.text : reason === null ? '' : wordsOf(reason);
+  const text = reason === null ? passingWords(found, waitsFor) : why + nameOf(elsewhere);
   return {
     verdict: reason === null ? 'accept' : 'drop',
     reason,
@@ -98,11 +101,15 @@ export async function explain(
     staged_rule_id: staged?.id ?? null,
     staged_verdict: staged?.action ?? null,
     text: staged === null ? text : `${text} A staged rule would ${staged.action} it.`,
-    advice: reason === null ? adviceOnWait(waitsFor) : adviceOn(reason),
+    advice: isOffByOwner
+      ? offByOwner.advice
+      : reason === null
+        ? adviceOnWait(waitsFor)
+        : adviceOn(reason),
     flow: decision?.flow ?? null,
     opener_id: openerOf(gateway, found),
     latest_handshake: showTimeOrNull(row?.latest_handshake ?? null),
-    gates: gatesOf(reason, found, waitsFor, gateway.way ?? 'tun'),
+    gates: gatesOf(reason, found, waitsFor, way),
     shadowed: rules.filter((id) => id !== ruleId),
     host: reason === null ? await hostFindings(checkup, asked, found) : [],
     connected_gateway_id: elsewhere?.gatewayId ?? null,
@@ -124,7 +131,8 @@ function openerOf(gateway: ExplainingGateway, found: Explanation | null): string
   return flow === 'none' || opener === null ? null : gateway.deviceIdOf(opener);
 }
 
-const OF_HOST = /^(tun|rights|masquerading|forwarding|router advertisements|foreign rules)/;
+const OF_HOST =
+  /^(tun|rights|masquerading|forwarding|networks|router advertisements|foreign rules)/;
 
 /** What is wrong with the host, where it carries the packet on, or has carried it here. */
 async function hostFindings(
@@ -142,8 +150,20 @@ function isWrong(finding: Finding | null): finding is ShownFinding {
   return finding !== null && finding.level !== 'ok';
 }
 
-function refusalIn({ reason }: Explanation): ExplainedReason | null {
-  return reason === 'none' ? null : reason;
+/** Why a packet is refused. What only a TUN brings is refused at its gate where there is none. */
+function refusalIn(
+  { reason: found, decision }: Explanation,
+  { isSent, begins }: AskedPacket,
+  way: EgressWay,
+): ExplainedReason | null {
+  const reason = found === 'none' ? null : found;
+  const isAnswer = !begins && decision?.flow === 'continues' && decision.opener !== null;
+  if (isSent || way === 'tun' || isAnswer) return reason;
+  return reason === null || isBefore('no_way_in', reason) ? 'no_way_in' : reason;
+}
+
+function isBefore(first: ExplainedReason, second: ExplainedReason): boolean {
+  return gateNames.indexOf(gateOf(first)) < gateNames.indexOf(gateOf(second));
 }
 
 // ---- gates ---------------------------------------------------------------------------------

@@ -1,8 +1,7 @@
 // The answer about a packet. docs/api.md#what-becomes-of-a-packet.
 
-import { holds } from '../../../models/index.ts';
 import { type AnswerOf, answerTable } from '../../kit/validation/answers.ts';
-import { type ExplainedReason, gateNames } from './gates.ts';
+import { explainedReasons, gateNames } from './gates.ts';
 
 const gateFields = answerTable({
   code: { kind: 'choice', description: 'The gate.', words: gateNames },
@@ -29,10 +28,10 @@ export const explanationFields = answerTable({
     words: ['accept', 'drop'],
   },
   reason: {
-    kind: 'text',
+    kind: 'choice',
     description: 'Why it is dropped; null: it is not. The names are those of metrics.',
     nullable: true,
-    holds: holds<ExplainedReason>(),
+    words: explainedReasons,
   },
   waits_for: {
     kind: 'choices',

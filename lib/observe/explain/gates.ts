@@ -1,8 +1,10 @@
 // The gates that a packet goes through, in their order, and which gate each reason belongs to. The
 // first gates are about the device and its owner, and the main thread knows them; the others are
-// those of the packet path. docs/api.md#what-becomes-of-a-packet lists them.
+// those of the packet path. Packets that never come to it have a reason of the main thread, too
+// (`no_way_in`). docs/api.md#what-becomes-of-a-packet lists the gates.
 
 import type { ReasonName } from '../../../dataplane/index.ts';
+import { refusalReasons } from '../../domain/policy/reason-words.ts';
 
 /** Names of the gates in the order of a packet, each with what it says of one that passes. */
 export const gates = {
@@ -30,7 +32,7 @@ export type GateName = keyof typeof gates;
 
 export const gateNames = Object.keys(gates) as readonly GateName[];
 
-/** Why the first gates refuse: reasons that the packet path does not give. */
+/** Why gates refuse: reasons that the packet path does not give. */
 export const ownReasons = {
   device_off: 'The device is switched off.',
   device_ended: 'The device has ended: it was to be used until a time that has passed.',
@@ -39,6 +41,14 @@ export const ownReasons = {
   not_served:
     'This gateway does not serve the device at the moment: its row cannot be obeyed, or the data plane has not got it yet.',
   elsewhere: 'The device is connected to another gateway, so its packets do not come here.',
+  no_way_in:
+    'Without a TUN nothing beyond the gateway opens a connection to a device: only answers come.',
+} as const;
+
+/** In place of what is said of `device_off`, where its owner switched it off. */
+export const offByOwner = {
+  text: 'The owner of the device switched it off.',
+  advice: 'Ask the owner before you switch the device on: it may be lost.',
 } as const;
 
 /** The devices for which a packet may have to wait: at which gate, in words, and what to do. */
@@ -59,6 +69,12 @@ export const waits = {
 /** Why a gate refuses. */
 export type ExplainedReason = keyof typeof ownReasons | Exclude<ReasonName, 'none'>;
 
+/** All of them. */
+export const explainedReasons: readonly ExplainedReason[] = [
+  ...(Object.keys(ownReasons) as (keyof typeof ownReasons)[]),
+  ...(refusalReasons as readonly Exclude<ReasonName, 'none'>[]),
+];
+
 /** Reasons whose usual sentence says what a gateway has done; asking does nothing. */
 export const asked: Readonly<Partial<Record<ExplainedReason, string>>> = {
   packet_too_big:
@@ -72,6 +88,7 @@ const OF_OWN_REASONS: Readonly<Record<keyof typeof ownReasons, GateName>> = {
   session_ended: 'vpn_session',
   not_served: 'served',
   elsewhere: 'served',
+  no_way_in: 'way',
 };
 
 /** The gates of the packet path, by the reasons with which they refuse. */
@@ -104,7 +121,7 @@ export function gateOf(reason: ExplainedReason): GateName {
   return isOwn(reason) ? OF_OWN_REASONS[reason] : (OF_REASONS[reason] ?? 'form');
 }
 
-/** Whether a reason is one of the first gates. */
+/** Whether the packet path does not give a reason. */
 export function isOwn(reason: ExplainedReason): reason is keyof typeof ownReasons {
   return Object.hasOwn(ownReasons, reason);
 }

@@ -9,6 +9,10 @@ const NAMES = ['tcp', 'udp', 'icmp'] as const;
 const NAMED = new Set([1, 6, 17, 58]);
 const NUMBER_MAX = 255;
 
+/** Ports that a packet can be for. */
+export const PORT_MIN = 1;
+export const PORT_MAX = 65_535;
+
 /** A text is neither a name nor such a number. */
 const BAD_PROTOCOL = oneOfWords(
   `${NAMES.join(', ')}, or the number of another protocol as text, such as 47; 1 and 58 are written as icmp, 6 as tcp, 17 as udp`,

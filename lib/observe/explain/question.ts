@@ -21,9 +21,14 @@ import {
 } from '../../kit/validation/validate.ts';
 import { type FieldError, messages } from '../../kit/validation/messages.ts';
 import { type Address, readAddress } from '../../kit/validation/network.ts';
-import { type AskedProtocol, askedProtocol, numberedProtocol } from './protocol.ts';
+import {
+  type AskedProtocol,
+  askedProtocol,
+  numberedProtocol,
+  PORT_MAX,
+  PORT_MIN,
+} from './protocol.ts';
 
-const PORT_MAX = 65_535;
 /** Bytes of a packet: an IPv4 header alone, and the most that it can say. */
 const [SIZE_MIN, SIZE_MAX] = [20, 65_535] as const;
 /** The ports that systems give to new connections (RFC 6335, section 6). */
@@ -45,12 +50,14 @@ export const questionFields = resource({
   protocol: askedProtocol(
     'The protocol: `tcp`, `udp`, `icmp` (an echo request; in place of 1 and 58), or the number of another one.',
   ).required(),
-  port: integer('The port of the destination; required for `tcp` and `udp`.', 1, PORT_MAX).allow(
-    null,
-  ),
+  port: integer(
+    'The port of the destination; required for `tcp` and `udp`.',
+    PORT_MIN,
+    PORT_MAX,
+  ).allow(null),
   source_port: integer(
     'The port of the sender; left out: a new flow, from a port drawn at random.',
-    1,
+    PORT_MIN,
     PORT_MAX,
   ).allow(null),
   begins: flag(
@@ -88,6 +95,8 @@ export interface AskedPacket {
   readonly destination: string;
   readonly protocol: QuestionValues['protocol'];
   readonly port: number | null;
+  /** Whether the packet begins a TCP connection. */
+  readonly begins: boolean;
   /** From its IP header on. */
   readonly packet: Uint8Array;
 }
@@ -201,14 +210,15 @@ function endsOf(sender: End, receiver: End): Ends | null {
 function packetOf(
   { source, destination }: Ends,
   { protocol, port = null, source_port: sent = null, begins = true, size = null }: QuestionValues,
-): Pick<AskedPacket, 'protocol' | 'port' | 'packet'> {
+): Pick<AskedPacket, 'protocol' | 'port' | 'begins' | 'packet'> {
   const [first, last] = DYNAMIC_PORTS;
   const sourcePort = sent ?? randomInt(first, last + 1);
   const fields = { source, destination, sourcePort, destinationPort: port ?? 0, begins };
+  const numbered = numberedProtocol(protocol);
   const packet = askedPacket({
     ...fields,
-    protocol: numberedProtocol(protocol),
+    protocol: numbered,
     ...(size === null ? {} : { size }),
   });
-  return { protocol, port, packet };
+  return { protocol, port, begins: numbered === 'tcp' && begins, packet };
 }

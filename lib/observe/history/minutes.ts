@@ -6,7 +6,7 @@ import { type MinutesOf, MINUTE_S, type RecentTraffic } from './recent-traffic.t
 import type { Span } from './span.ts';
 import {
   COUNTS,
-  readAllTraffic,
+  readAllPoints,
   readTraffic,
   type Traffic,
   type TrafficOf,
@@ -74,7 +74,7 @@ async function readEarlier(
   if (began <= from) return null;
   const span: Span = { from: floor(from, ROW_S), to: floor(began, ROW_S) + ROW_S, step: ROW_S };
   const { points } = await (of === 'all'
-    ? readAllTraffic(database, span)
+    ? readAllPoints(database, span)
     : readTraffic(database, of, id, span));
   return (at) => {
     if (at >= began) return null;

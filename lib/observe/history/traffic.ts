@@ -82,22 +82,33 @@ export async function readTraffic(
   return trafficOf(COUNTS[of], span, (at) => sums.get(at) ?? []);
 }
 
+/** Reads the points of the history of all gateways, without the sums of its refusals. */
+export async function readAllPoints(
+  database: Database,
+  span: Span,
+  reason?: string,
+): Promise<Traffic> {
+  const only = reason === undefined ? {} : { subject: reason };
+  const [carried, refused] = await Promise.all([
+    readHistory(database, { kind: 'gateway', ...span }),
+    readHistory(database, { kind: 'refusal', ...only, ...span }),
+  ]);
+  return trafficOf(COUNTS.all, span, (at) => {
+    const [rx = 0, tx = 0] = carried.get(at) ?? [];
+    return [rx, tx, ...(refused.get(at) ?? [])];
+  });
+}
+
 /** Reads the history of all gateways as a whole; `reason`: of refusals only those for it. */
 export async function readAllTraffic(
   database: Database,
   span: Span,
   reason?: string,
 ): Promise<Traffic> {
-  const only = reason === undefined ? {} : { subject: reason };
-  const [carried, refused, reasons] = await Promise.all([
-    readHistory(database, { kind: 'gateway', ...span }),
-    readHistory(database, { kind: 'refusal', ...only, ...span }),
+  const [traffic, reasons] = await Promise.all([
+    readAllPoints(database, span, reason),
     readRefusals(database, span),
   ]);
-  const traffic = trafficOf(COUNTS.all, span, (at) => {
-    const [rx = 0, tx = 0] = carried.get(at) ?? [];
-    return [rx, tx, ...(refused.get(at) ?? [])];
-  });
   const refusals = [...reasons]
     .filter(([name]) => reason === undefined || name === reason)
     .map(([name, packets]) => ({ reason: name, packets }))

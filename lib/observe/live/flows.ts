@@ -38,6 +38,24 @@ export async function listFlows(
   return { flows: page.flows.map((flow) => showFlow(gateway, flow)), next: page.next };
 }
 
+/** A flow and what it carries at present. */
+export interface BusyFlow extends ShownFlow {
+  /** Bytes a second, both ways together. */
+  readonly rate: number;
+}
+
+/** Lists the flows that carry most at present, the fastest first. */
+export async function listBusiest(
+  gateway: LiveGateway,
+  filter: FlowFilter,
+  limit: number,
+): Promise<readonly BusyFlow[]> {
+  const query = flowQueryOf(gateway, filter);
+  if (query === null) return [];
+  const flows = await gateway.ask('busiest', query, limit);
+  return flows.map((flow) => ({ ...showFlow(gateway, flow), rate: flow.rate ?? 0 }));
+}
+
 /** What is asked for, in words of the data plane; null: nothing can be listed. */
 export function flowQueryOf(gateway: LiveGateway, filter: FlowFilter): FlowQuery | null {
   const devices = queryOf(gateway, filter);

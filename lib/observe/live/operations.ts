@@ -7,8 +7,9 @@ import type { Database } from '../../../models/index.ts';
 import { ApiError } from '../../kit/http/errors.ts';
 import { schemaOfAnswer } from '../../kit/validation/answers.ts';
 import {
-  cidr,
   choice,
+  cidr,
+  idFilter,
   integer,
   isUuid,
   reference,
@@ -60,8 +61,8 @@ const limit = integer(
   LIMIT_MAX,
 );
 const whose = {
-  device_id: text('Only those of this device.'),
-  user_id: text('Only those of devices of this user.'),
+  device_id: idFilter('Only those of this device.'),
+  user_id: idFilter('Only those of devices of this user.'),
 };
 
 /** Parameters of a list of flows whose cursors are read by `read`. */

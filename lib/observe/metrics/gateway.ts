@@ -110,13 +110,13 @@ export function answerMetrics(answers: Readonly<Record<string, number>>): Genera
   );
 }
 
-/** Sockets in place of a TUN; 0 where there is one. */
+/** Sockets in place of a TUN, and those of connections to the gateway itself. */
 export function* socketMetrics({
   sockets = {},
   retransmits = {},
 }: Partial<Pick<Sample, 'sockets' | 'retransmits'>>): Generator<string> {
   const { tcp = 0, udp = 0, echo = 0, connecting = 0, buffered = 0 } = sockets;
-  const open = 'Sockets in place of a TUN that are open, by protocol.';
+  const open = 'Sockets for devices that are open, by protocol.';
   yield* byLabel(
     ['wg_gateway_sockets', 'gauge', open],
     'protocol',

@@ -9,6 +9,7 @@ import type { Sessions } from '../../auth/sessions.ts';
 import { type Assets, findAssets } from './assets.ts';
 import { allowLogo, logoAddress } from './logo.ts';
 import { navigationOf } from './navigation.ts';
+import { say, sayMarked } from './texts.ts';
 import { plainWords } from './plain-words.ts';
 import { createViews, type Render } from './views.ts';
 
@@ -145,6 +146,8 @@ export class Pages {
       csrfToken: this.#formToken(request, h),
       requestId: request.app.id,
       plain: plainWords,
+      say,
+      sayMarked,
       path: (local: string): string => outside + local,
       here: request.path + request.url.search,
       asset: (name: string): string => `${outside}/assets/${this.assets.version}/${name}`,

@@ -1,6 +1,7 @@
 // The files that pages load: our style sheet and scripts (static/), and the libraries of the
 // browser from their packages. Their address holds a hash of them all, so browsers keep them for
-// ever and ask again after an update; scripts may import each other by relative addresses.
+// ever and ask again after an update; scripts may import each other by relative addresses. What
+// every page loads is joined (joined.ts).
 
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -8,6 +9,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Request, ServerRoute } from '@hapi/hapi';
 import { acceptedEncoding, CompressedFiles } from './compressed.ts';
+import { joinScripts } from './joined.ts';
 
 const STATIC = join(import.meta.dirname, '../static');
 
@@ -20,15 +22,21 @@ const libraries: Readonly<Record<string, string>> = {
   'lib/uqr.js': 'uqr/dist/index.mjs',
 };
 
+/** What every page loads: the parts of each file, in their order. */
+const JOINED: Readonly<Record<string, readonly string[]>> = {
+  'postern.css': ['postern.css', 'icons.css', 'lib/uplot.css'],
+  'postern.js': ['typed-times.js', 'postern.js', 'typed-again.js', 'search-key.js', 'stream.js'],
+};
+
 /** The files of one server. */
 export interface Assets {
   /** Changes when any file does. */
   readonly version: string;
-  /** Paths on the disk, by the path under which pages load them. */
-  readonly files: Readonly<Record<string, string>>;
+  /** What each holds, by the path under which pages load it. */
+  readonly files: Readonly<Record<string, Buffer>>;
 }
 
-/** Finds the files and hashes them. */
+/** Reads the files and hashes them. */
 export function findAssets(): Assets {
   const own = readdirSync(STATIC, { recursive: true, encoding: 'utf8' })
     .filter((name) => /\.\w+$/.test(name))
@@ -36,9 +44,21 @@ export function findAssets(): Assets {
   const packaged = Object.entries(libraries).map(
     ([name, file]) => [name, packageFile(file)] as const,
   );
-  const files = Object.fromEntries([...own, ...packaged].toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  const read = Object.fromEntries(
+    [...own, ...packaged].map(([name, path]) => [name, readFileSync(path)]),
+  );
+  const parts = new Set(Object.values(JOINED).flat());
+  const alone = Object.entries(read).filter(([name]) => !parts.has(name));
+  const joined = Object.entries(JOINED).map(([name, names]) => {
+    const texts = names.map((part) => String(read[part]));
+    return [
+      name,
+      Buffer.from(name.endsWith('.js') ? joinScripts(texts) : texts.join('\n')),
+    ] as const;
+  });
+  const files = Object.fromEntries([...alone, ...joined].toSorted(([a], [b]) => (a < b ? -1 : 1)));
   const hash = createHash('sha256');
-  for (const [name, path] of Object.entries(files)) hash.update(name).update(readFileSync(path));
+  for (const [name, bytes] of Object.entries(files)) hash.update(name).update(bytes);
   return { version: hash.digest('base64url').slice(0, 16), files };
 }
 
@@ -48,9 +68,9 @@ export function isCurrentAsset({ version, files }: Assets, path: string): boolea
   return path.startsWith(begin) && Object.hasOwn(files, path.slice(begin.length));
 }
 
-/** Serves the files; `inert` must be registered. */
+/** Serves the files. */
 export function assetRoutes({ version, files }: Assets): ServerRoute[] {
-  const compressed = new CompressedFiles();
+  const compressed = new CompressedFiles(files);
   return [
     {
       method: 'GET',
@@ -59,18 +79,15 @@ export function assetRoutes({ version, files }: Assets): ServerRoute[] {
       handler: async (request, h) => {
         const { params, headers } = request;
         const name = String(params['name']);
-        const path = Object.hasOwn(files, name) ? files[name] : undefined;
-        if (path === undefined) return h.response({ error: 'not_found' }).code(404);
+        const bytes = Object.hasOwn(files, name) ? files[name] : undefined;
+        if (bytes === undefined) return h.response({ error: 'not_found' }).code(404);
         const encoding = acceptedEncoding(headers['accept-encoding'] as string | undefined);
-        const response =
-          encoding === null
-            ? h.file(path, { confine: false, etagMethod: 'hash' })
-            : h
-                .response(await compressed.read(path, encoding))
-                .type(typeOf(request, name))
-                .compressed(encoding)
-                .etag(`${version}-${name}-${encoding}`, { weak: false, vary: false });
-        response.vary('accept-encoding');
+        const response = h
+          .response(encoding === null ? bytes : await compressed.read(name, encoding))
+          .type(typeOf(request, name))
+          .etag(`${version}-${name}-${encoding ?? 'plain'}`, { weak: false, vary: false })
+          .vary('accept-encoding');
+        if (encoding !== null) response.compressed(encoding);
         // A page of another version may ask while gateways are updated one by one.
         const isCurrent = params['version'] === version;
         return response.header(
@@ -83,15 +100,16 @@ export function assetRoutes({ version, files }: Assets): ServerRoute[] {
       method: 'GET',
       path: '/favicon.ico',
       options: { auth: false },
-      handler: (_request, h) =>
+      handler: (request, h) =>
         h
-          .file(join(STATIC, 'icon.svg'), { confine: false })
+          .response(files['icon.svg'])
+          .type(typeOf(request, 'icon.svg'))
           .header('cache-control', 'public, max-age=86400'),
     },
   ];
 }
 
-/** The type by the end of the name, as for files that go out as they are. */
+/** The type by the end of the name. */
 function typeOf({ server }: Request, name: string): string {
   const { type } = server.mime.path(name) as { type?: string };
   return type ?? 'application/octet-stream';

@@ -2,7 +2,6 @@
 // quality, when it is first asked for, and kept in memory. Only files that are the same for
 // everybody are compressed: of an answer with secrets, compression would tell about them.
 
-import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 
@@ -40,14 +39,19 @@ export function acceptedEncoding(header: string | undefined): Encoding | null {
 
 /** Files in every encoding that was asked for. */
 export class CompressedFiles {
+  readonly #files: Readonly<Record<string, Buffer>>;
   readonly #known = new Map<string, Promise<Buffer>>();
 
-  /** The bytes of a file in an encoding. */
-  read(path: string, encoding: Encoding): Promise<Buffer> {
-    const key = `${encoding} ${path}`;
+  constructor(files: Readonly<Record<string, Buffer>>) {
+    this.#files = files;
+  }
+
+  /** The bytes of a file that is there, in an encoding. */
+  read(name: string, encoding: Encoding): Promise<Buffer> {
+    const key = `${encoding} ${name}`;
     const known = this.#known.get(key);
     if (known !== undefined) return known;
-    const bytes = readFile(path).then(encoders[encoding]);
+    const bytes = encoders[encoding](this.#files[name] ?? Buffer.alloc(0));
     this.#known.set(key, bytes);
     // A failure must not be remembered.
     bytes.catch(() => this.#known.delete(key));

@@ -64,25 +64,28 @@ const OF_NUMBERS = /^\d+(\.\d+)*\.?$/;
 
 /**
  * The errors of a refused form. Where the API only says that a value is invalid, the message quotes
- * the wrong entries and says how to write them.
+ * the wrong entries and says how to write them. The address of a page is named as one.
  */
 export function quotedErrors(errors: FormErrors, typed: Typed): FormErrors {
   return Object.fromEntries(
     Object.entries(errors).map(([name, texts]) => {
+      if (HOSTS.includes(nameOf(name))) return [name, texts.map(hostInWords) as FormError[]];
       const kind = kinds[nameOf(name)];
       return [name, kind === undefined ? texts : quoted(texts, typed[name] ?? '', kind)];
     }),
   );
 }
 
-/** What a form refuses although /v0 accepts it: hosts made of numbers that are not an address. */
+/**
+ * What a form says before /v0 does: hosts made of numbers that are not an address, which /v0
+ * accepts, and addresses of pages, which people copy from their browser.
+ */
 export function hostErrors(typed: Typed): Errors {
   const errors: Errors = {};
   for (const [name, text] of Object.entries(typed)) {
     if (!HOSTS.includes(nameOf(name))) continue;
-    const bad = membersOf(text).filter((entry) => isNumbersAlone(entry.replace(PORT, '')));
-    if (bad.length > 0)
-      errors[name] = bad.map((host): FieldError => ({ code: 'hostOfNumbers', values: { host } }));
+    const bad = membersOf(text).flatMap((entry) => hostError(entry) ?? []);
+    if (bad.length > 0) errors[name] = bad;
   }
   return errors;
 }
@@ -103,6 +106,19 @@ function measureOf(measure: Measure, least: number): Kind {
 /** A whole number; `what` says of what. */
 function numberOf(what: string): Kind {
   return { isGood: (entry) => /^\d+$/.test(entry), error: `not a whole number${what}` };
+}
+
+function hostError(entry: string): FieldError | null {
+  if (isNumbersAlone(entry.replace(PORT, '')))
+    return { code: 'hostOfNumbers', values: { host: entry } };
+  const host = /^https?:\/\//i.test(entry) && URL.canParse(entry) ? new URL(entry).hostname : '';
+  return host === '' ? null : { code: 'hostOfPage', values: { page: entry, host } };
+}
+
+/** The error of a form about a host that the API refused; another error stays. */
+function hostInWords(one: unknown): unknown {
+  if (!isFieldError(one) || one.code !== 'noHostName') return one;
+  return hostError(String(one.values?.['host'])) ?? one;
 }
 
 function isNumbersAlone(host: string): boolean {

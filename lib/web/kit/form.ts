@@ -8,6 +8,7 @@ import { measureText, readMeasure } from '../../kit/validation/units.ts';
 import { textOf } from './form-token.ts';
 import { timeBy, typedTime } from './typed-time.ts';
 import { type FormError, type FormErrors, isFormError, plainWords } from './plain-words.ts';
+import type { Suggestion } from './suggestion.ts';
 
 /** One question. */
 export interface Asked {
@@ -50,7 +51,8 @@ export interface Section {
   readonly isLine?: boolean;
   /**
    * The label behind which the section is folded away, while each of its fields has its usual text
-   * (empty, where none is named) and no error.
+   * (empty, where none is named) and no error. Sections in a row with the same label are folded
+   * away together.
    */
   readonly folds?: { readonly label: string; readonly usual: Typed };
   readonly help?: string;
@@ -80,8 +82,10 @@ export interface FormOptions {
   readonly locked?: (name: string) => string | null;
   /** What the form says of the values of its record (seen.ts); left out for a new record. */
   readonly seen?: string;
+  /** What an empty field means, by name, in place of its placeholder. */
+  readonly inherited?: Readonly<Record<string, string>>;
   /** Values that fields offer, by name. */
-  readonly suggestions?: Readonly<Record<string, readonly string[]>>;
+  readonly suggestions?: Readonly<Record<string, readonly Suggestion[]>>;
 }
 
 /** What a request typed. */
@@ -135,9 +139,17 @@ export function plainNumber(text: string, measure: 'speed' | 'amount'): string {
   return 'value' in read ? String(read.value) : text;
 }
 
+/** Whether a form was sent with secrets, which are not shown again. */
+export function forgetsSecrets(sections: readonly Section[], typed: Typed): boolean {
+  return fieldsOf(sections).some(
+    ({ name, kind }) => kind === 'secret' && (typed[name] ?? '') !== '',
+  );
+}
+
 /** What partials/form.eta shows. */
 export function formView(sections: readonly Section[], typed: Typed, options: FormOptions): object {
   const { action, submit, cancel, seen, errors = {}, links = {}, suggestions = {} } = options;
+  const { inherited = {} } = options;
   const { locked = () => null } = options;
   const names = new Set(fieldsOf(sections).map(({ name }) => name));
   const elsewhere = Object.keys(errors).filter((name) => !names.has(name));
@@ -147,36 +159,52 @@ export function formView(sections: readonly Section[], typed: Typed, options: Fo
     cancel: cancel ?? null,
     seen: seen ?? null,
     hasErrors: Object.keys(errors).length > 0,
-    // Secrets are not shown again.
-    forgetsSecrets: fieldsOf(sections).some(
-      ({ name, kind }) => kind === 'secret' && (typed[name] ?? '') !== '',
-    ),
+    forgetsSecrets: forgetsSecrets(sections, typed),
     // An error of a field that this form does not have must be shown too.
     base: elsewhere.flatMap((name) =>
       textsOf(errors[name]).map((text) => (name === 'base' ? text : `${name}: ${text}`)),
     ),
-    sections: sections.map(({ legend = null, help: sectionHelp = null, folds, ...section }) => ({
-      legend,
-      help: sectionHelp,
-      isLine: section.isLine === true,
-      folds: folds?.label ?? null,
-      isOpen: section.fields.some(
-        ({ name }) =>
-          errors[name] !== undefined || (typed[name] ?? '') !== (folds?.usual[name] ?? ''),
-      ),
-      fields: section.fields.map((asked) => ({
-        ...fieldView(
-          asked,
-          typed[asked.name] ?? '',
-          textsOf(errors[asked.name]),
-          locked(asked.name),
+    sections: foldedTogether(
+      sections.map(({ legend = null, help: sectionHelp = null, folds, ...section }) => ({
+        legend,
+        help: sectionHelp,
+        isLine: section.isLine === true,
+        folds: folds?.label ?? null,
+        isOpen: section.fields.some(
+          ({ name }) =>
+            errors[name] !== undefined || (typed[name] ?? '') !== (folds?.usual[name] ?? ''),
         ),
-        suggestions: suggestions[asked.name] ?? [],
-        combobox: asked.combobox ?? null,
-        links: links[asked.name] ?? [],
+        fields: section.fields.map((asked) => ({
+          ...fieldView(
+            asked,
+            typed[asked.name] ?? '',
+            textsOf(errors[asked.name]),
+            locked(asked.name),
+          ),
+          placeholder: inherited[asked.name] ?? asked.placeholder ?? null,
+          suggestions: suggestions[asked.name] ?? [],
+          combobox: asked.combobox ?? null,
+          links: links[asked.name] ?? [],
+        })),
       })),
-    })),
+    ),
   };
+}
+
+/** Marks where sections with one label begin and end; one that is open opens all of them. */
+function foldedTogether<Shown extends { readonly folds: string | null; readonly isOpen: boolean }>(
+  sections: readonly Shown[],
+): object[] {
+  return sections.map((section, i) => {
+    const { folds } = section;
+    const others = sections.filter((one) => one.folds === folds);
+    return {
+      ...section,
+      isOpen: folds === null ? section.isOpen : others.some(({ isOpen }) => isOpen),
+      beginsFold: folds !== null && sections[i - 1]?.folds !== folds,
+      endsFold: folds !== null && sections[i + 1]?.folds !== folds,
+    };
+  });
 }
 
 /** A value as people type it. */
@@ -201,7 +229,6 @@ function fieldView(asked: Asked, text: string, errors: string[], locked: string 
   const none = { type: 'text', choices: null, rows: null, checked: false };
   const rest = {
     autocomplete: asked.autocomplete ?? 'off',
-    placeholder: asked.placeholder ?? null,
     value: text,
   };
   switch (kind) {

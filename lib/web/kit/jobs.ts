@@ -52,7 +52,6 @@ export class Job {
   readonly id = randomUUID();
   readonly plan: JobPlan;
   readonly total: number;
-  isBegun = false;
   isOver = false;
   /** Why it was given up before its end. */
   broke: string | null = null;
@@ -62,10 +61,16 @@ export class Job {
   refused = 0;
   /** The first NAMED_MAX records that were refused. */
   readonly named: Left[] = [];
+  /** In whose name it is done, and when they agreed to it; null before. */
+  begun: { readonly caller: Caller; readonly at: Date } | null = null;
 
   constructor(plan: JobPlan) {
     this.plan = plan;
     this.total = plan.ids.length;
+  }
+
+  get isBegun(): boolean {
+    return this.begun !== null;
   }
 
   /** Runs the job; the promise never rejects. */
@@ -146,10 +151,10 @@ export class Jobs {
     return job?.plan.userId === userId ? job : null;
   }
 
-  /** Begins a job, once, in the name of the person who sent the request. */
-  begin(job: Job, caller: Caller): void {
+  /** Begins a job, once, in the name of the person who agreed to it at a time. */
+  begin(job: Job, caller: Caller, at = new Date()): void {
     if (job.isBegun) return;
-    job.isBegun = true;
+    job.begun = { caller, at };
     const running = job.run(caller, this.#log, () => this.#isStopping);
     this.#running.add(running);
     void running.finally(() => this.#running.delete(running));

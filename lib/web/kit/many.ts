@@ -24,8 +24,9 @@ import { type Job, JOB_RECORDS_MAX, type Left } from './jobs.ts';
 import { adminPage } from './route.ts';
 import { PAGE_RECORDS } from './searched.ts';
 import { askedIn } from './table-page.ts';
-import { undoPath } from './undo.ts';
+import { undoPath, undoPathOfJob } from './undo.ts';
 import type { Web } from './web.ts';
+import { counted } from './words.ts';
 
 /** How many names a question shows, and how many a refusal. */
 const NAMES_SHOWN = 10;
@@ -61,8 +62,8 @@ export interface ManyPlan {
   readonly change: (name: string, request: Request) => Change | string;
   /** What such writes would end, for the view `many`; null: nothing. */
   readonly effect: (web: Web, writes: readonly RoomWrite[]) => Promise<object | null>;
-  /** What the states of the table mean at this moment, if that can change. */
-  readonly facts?: () => Promise<StateFacts>;
+  /** What a state of the table means at this moment, for all records or some, if it can change. */
+  readonly facts?: (state: string, ids?: readonly string[]) => Promise<StateFacts>;
 }
 
 /** The route to which such a table is sent. */
@@ -179,8 +180,8 @@ async function askForAll(
     return giveBack(web, h, back, 'What was searched for is not clear. Please search again.');
   const [owner, group] = whose;
   const query = { q: textOf(request, 'q'), state, owner, group };
-  const wish = async (): Promise<Omit<SearchWish, 'offset' | 'limit'>> =>
-    askedIn({ query }, plan, await plan.facts?.());
+  const wish = async (some?: readonly string[]): Promise<Omit<SearchWish, 'offset' | 'limit'>> =>
+    askedIn({ query }, plan, await plan.facts?.(state, some));
   const ids = await searchEveryId(database, plan.table, await wish(), JOB_RECORDS_MAX + 1);
   if (ids.length === 0) return giveBack(web, h, back, 'Nothing matches any more.');
   if (ids.length > JOB_RECORDS_MAX)
@@ -190,7 +191,7 @@ async function askForAll(
     userId: actorId(request),
     ids,
     matching: async (some) =>
-      searchEveryId(database, table, { ...(await wish()), ids: some }, some.length),
+      searchEveryId(database, table, { ...(await wish(some)), ids: some }, some.length),
     names,
     run: (one, id) => change.write(one, id)(web.rooms),
     title: change.question.label,
@@ -234,11 +235,11 @@ function beginJob(
       backTo(plan, request),
       'Nothing is changed: this question is too old, or another gateway asked it. Please select again.',
     );
-  web.jobs.begin(job, callerOf(request));
+  web.jobs.begin(job, callerOf(request), new Date(request.info.received));
   return web.pages.redirect(h, `${plan.path}/many/${job.id}`);
 }
 
-function showJob(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
+async function showJob(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
   const job = web.jobs.find(String(request.params['job']), actorId(request));
   if (job === null || !job.isBegun) throw new ApiError('not_found');
   const { plan, total, done, passedOver, refused, isOver, named: left } = job;
@@ -252,6 +253,7 @@ function showJob(web: Web, request: Request, h: ResponseToolkit): Promise<Respon
     isGood: job.broke === null && refused === 0,
     left,
     leftMore: refused - left.length,
+    undo: await undoPathOfJob(web, request, job),
     back: plan.back,
   });
 }
@@ -286,8 +288,8 @@ function doneInWords(plan: Pick<ManyPlan, 'nouns'>, { done }: { done: string }, 
   return `${countInWords(plan, count)} ${verb(count)} ${done}.`;
 }
 
-function countInWords({ nouns: [one, several] }: Pick<ManyPlan, 'nouns'>, count: number): string {
-  return `${count.toLocaleString('en')} ${count === 1 ? one : several}`;
+function countInWords({ nouns }: Pick<ManyPlan, 'nouns'>, count: number): string {
+  return counted(count, ...nouns);
 }
 
 function verb(count: number): string {

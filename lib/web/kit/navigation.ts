@@ -8,6 +8,8 @@ export interface Entry {
   readonly path: string;
   readonly label: string;
   readonly icon: string;
+  /** Pages elsewhere that lie behind it. */
+  readonly also?: string;
 }
 
 interface Part {
@@ -27,7 +29,7 @@ const adminParts: readonly Part[] = [
     entries: [
       { path: '/users', label: 'Users', icon: 'user' },
       { path: '/users/groups', label: 'Groups', icon: 'users' },
-      { path: '/users/enrol', label: 'Invitations', icon: 'mail' },
+      { path: '/users/invitations', label: 'Invitations', icon: 'mail', also: '/users/enrol' },
     ],
   },
   {
@@ -59,7 +61,7 @@ const adminParts: readonly Part[] = [
 
 /** What everyone has of their own. */
 const own: readonly Entry[] = [
-  { path: '/user_devices', label: 'My devices', icon: 'smartphone' },
+  { path: '/user_devices', label: 'My devices', icon: 'smartphone', also: '/user_refusals' },
   { path: '/user_account', label: 'Account', icon: 'circle-user' },
 ];
 
@@ -84,7 +86,7 @@ export function navigationOf(role: Role, path: string): Navigation {
   const seen = [...parts.flatMap(({ entries }) => entries), ...own];
   // Of two entries around a page the nearer one: the page of a group is no page of users.
   const [current] = seen
-    .filter((entry) => path === entry.path || path.startsWith(`${entry.path}/`))
+    .filter((entry) => isBehind(entry, path))
     .toSorted((a, b) => b.path.length - a.path.length);
   const shown = (entry: Entry): ShownEntry => ({ ...entry, isCurrent: entry === current });
   return {
@@ -92,6 +94,10 @@ export function navigationOf(role: Role, path: string): Navigation {
     quick: seen.filter((entry) => parts.length > 0 && QUICK.includes(entry.path)).map(shown),
     own: own.map(shown),
   };
+}
+
+function isBehind(entry: Entry, path: string): boolean {
+  return path === entry.path || path === entry.also || path.startsWith(`${entry.path}/`);
 }
 
 /** The pages that the console's search finds by their names. */

@@ -38,6 +38,7 @@ const words: Readonly<Partial<Record<FieldErrorCode, string>>> = {
   portsReversed: 'The first port is higher than the last one',
   overlap: 'Another rule already means some of these packets',
   badJson: 'This is not valid JSON',
+  membersShape: 'Please give the users to add, or those to remove',
   badTime: 'This is not a date with a time',
   endsBeforeStart: 'The end must be after the start',
   ofUserAlready: 'Please name a user or a group, not both; with neither the rule is for everyone',
@@ -64,6 +65,8 @@ const words: Readonly<Partial<Record<FieldErrorCode, string>>> = {
   noDeviceCalled: 'No device is called “{name}”',
   noDeviceAt: 'No device has the address {address}',
   severalDevices: 'Several devices have this name. Please give an address: {addresses}',
+  heldDevice:
+    'An administrator switched the device off, or set the time at which it ended. Only administrators remove it or change its key; ask one of them',
   overridden: 'This is fixed by the environment variable {variable} of the gateway',
 };
 

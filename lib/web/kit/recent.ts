@@ -28,8 +28,8 @@ export function recently(route: ServerRoute, back: string | null = null): Server
 }
 
 /** Makes a form ask for one whose token or link opens an account, one's own too. */
-export function recentlyForOwn(route: ServerRoute): ServerRoute {
-  return withRecentSignIn(route, { back: null, opensOwn: true });
+export function recentlyForOwn(route: ServerRoute, back: string | null = null): ServerRoute {
+  return withRecentSignIn(route, { back, opensOwn: true });
 }
 
 function withRecentSignIn(
@@ -66,16 +66,11 @@ export async function signedInWithin(
 
 /** How old the sign-in may be; an administrator's own user is no other. */
 function windowOf({ route, params, auth }: Request): number {
-  const access = route.settings.auth;
-  const isAdministration = access !== undefined && isForAdministrators(access);
+  const isAdministration = auth.strategy === ADMINISTRATORS;
   const isOwn =
     route.settings.app?.recentSignIn?.opensOwn === true ||
     String(params['id']).toLowerCase() === auth.credentials.user?.id;
   return isAdministration && !isOwn ? RECENT_ADMINISTRATION_MS : RECENT_MS;
-}
-
-function isForAdministrators({ strategies }: { readonly strategies?: string[] }): boolean {
-  return strategies?.includes(ADMINISTRATORS) === true;
 }
 
 function askAgain(

@@ -2,8 +2,16 @@
 // so none is open by mistake: signed-in people see `page`, administrators `adminPage`, and only
 // what is meant for everybody is an `openPage`.
 
-import type { Lifecycle, RouteOptions, ServerRoute } from '@hapi/hapi';
-import { ADMINISTRATORS } from '../../auth/sessions.ts';
+import type {
+  Lifecycle,
+  Request,
+  ResponseObject,
+  ResponseToolkit,
+  RouteOptions,
+  ServerRoute,
+} from '@hapi/hapi';
+import type { Readable } from 'node:stream';
+import { ADMINISTRATORS, type Viewer } from '../../auth/sessions.ts';
 import { takesForm } from './form-token.ts';
 
 type Method = 'GET' | 'POST' | 'DELETE';
@@ -40,6 +48,18 @@ export function openPage(
   options: RouteOptions = {},
 ): ServerRoute {
   return pageRoute(method, path, { strategy: 'session', mode: 'try' }, handler, options);
+}
+
+/** Answers with server-sent events, as long as the session of the request lives. */
+export function streamed(
+  request: Request,
+  h: ResponseToolkit,
+  follow: (viewer: Viewer) => Readable,
+): ResponseObject {
+  const { sessionId = '', id: userId = '', role } = request.auth.credentials.user ?? {};
+  const response = h.response(follow({ sessionId, userId, isAdministrator: role === 'admin' }));
+  // The header asks proxies not to collect the answer before they pass it on.
+  return response.type('text/event-stream').header('x-accel-buffering', 'no');
 }
 
 function pageRoute(

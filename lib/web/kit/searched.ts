@@ -1,5 +1,5 @@
-// What tables that can be searched share: texts of the query of an address, and rows in the order
-// of what was found. A whole table is in table-page.ts.
+// What tables share: texts of the query of an address, and pages of lists that are not searched. A
+// table that can be searched is in table-page.ts.
 
 import type { Request } from '@hapi/hapi';
 import { isUuid } from '../../kit/validation/fields.ts';
@@ -19,18 +19,9 @@ export function queryText({ query }: Pick<Request, 'query'>, name: string): stri
     : '';
 }
 
-/** Rows in the order of their ids; those that went meanwhile are left out. */
-export function inOrder<Row extends { readonly id: string }>(
-  ids: readonly string[],
-  rows: readonly Row[],
-): Row[] {
-  const byId = new Map(rows.map((row) => [row.id, row]));
-  return ids.map((id) => byId.get(id)).filter((row) => row !== undefined);
-}
-
 /** Some records in the order of their ids, and where the others are. */
 export async function pageById<Row extends { id: string }>(
-  request: Request,
+  request: Pick<Request, 'query'>,
   path: string,
   read: (afterId: string | null, limit: number) => Promise<Row[]>,
 ): Promise<{ records: Row[]; pages: { previous: string | null; next: string | null } }> {

@@ -50,6 +50,10 @@ export interface FinderView {
   /** What a search keeps of the address. */
   readonly kept: Readonly<Record<string, string>>;
   readonly isFiltered: boolean;
+  /** The column that sorts them, with - before it where the greatest come first; empty: none. */
+  readonly sort: string;
+  /** Whether the last of them is on this page. */
+  readonly isEnd: boolean;
   /** Whose records alone are shown: `of ann@example.com`, and the address without that. */
   readonly filters: readonly { readonly label: string; readonly without: string }[];
   /** How many are found, on all pages. */
@@ -69,6 +73,7 @@ export interface FinderView {
 const FILTERS: Readonly<Record<Searchable, readonly ('owner' | 'group')[]>> = {
   users: ['group'],
   user_groups: [],
+  invitations: ['group'],
   devices: ['owner', 'group'],
   rules: ['owner', 'group'],
   api_tokens: ['owner'],
@@ -105,14 +110,37 @@ export async function findPage(
   facts: StateFacts = {},
 ): Promise<FoundPage> {
   const asked = askedIn(request, plan, facts);
-  const total = await countFound(database, plan.table, asked);
+  const idsOf = (offset: number): Promise<string[]> =>
+    searchIds(database, plan.table, { ...asked, offset, limit: PAGE_RECORDS });
+  const wanted = (numberIn(request) - 1) * PAGE_RECORDS;
+  const found = await idsOf(wanted);
+  // A page that is not full is the last one, and says how many there are.
+  const isLast = found.length < PAGE_RECORDS && (found.length > 0 || wanted === 0);
+  const least = found.length === 0 ? 0 : wanted + found.length;
+  const total = isLast ? least : Math.max(least, await countFound(database, plan.table, asked));
   const last = Math.max(1, Math.ceil(total / PAGE_RECORDS));
-  const number = queryText(request, 'page');
-  const page = /^\d{1,9}$/.test(number) ? Math.min(Math.max(Number(number), 1), last) : 1;
+  const page = Math.min(numberIn(request), last);
   const offset = (page - 1) * PAGE_RECORDS;
-  const ids = await searchIds(database, plan.table, { ...asked, offset, limit: PAGE_RECORDS });
+  const ids = offset === wanted ? found : await idsOf(offset);
   const place = { page, last, total, offset, shown: ids.length };
   return { ids, view: viewOf(plan, asked, place, await filterNames(database, asked)) };
+}
+
+/** The ids that the page of an address has by now; the number of the page is that of a page. */
+export function idsOfPage(
+  database: Database,
+  request: Pick<Request, 'query'>,
+  { table }: Pick<TablePlan, 'table'>,
+  facts: StateFacts = {},
+): Promise<string[]> {
+  const offset = (numberIn(request) - 1) * PAGE_RECORDS;
+  const asked = askedIn(request, { table }, facts);
+  return searchIds(database, table, { ...asked, offset, limit: PAGE_RECORDS });
+}
+
+function numberIn(request: Pick<Request, 'query'>): number {
+  const number = queryText(request, 'page');
+  return /^\d{1,9}$/.test(number) ? Math.max(Number(number), 1) : 1;
 }
 
 /** The names of those whose records alone are asked for. */
@@ -218,6 +246,8 @@ function viewOf(
     kept: Object.fromEntries(
       Object.entries({ owner: userId, group: groupId, sort }).filter(([, value]) => value !== ''),
     ),
+    sort,
+    isEnd: page === last,
     isFiltered: text !== '' || state !== '' || userId !== '' || groupId !== '',
     filters: (['owner', 'group'] as const)
       .filter((name) => (name === 'owner' ? userId : groupId) !== '')

@@ -1,5 +1,5 @@
-// The templates. Every `<%= %>` is escaped; `<%~ %>` is for what another template made. A view is
-// put into the layout, and may include partials by paths from `views`.
+// The templates. Every `<%= %>` is escaped; `<%~ %>` is for what another template or `sayMarked`
+// made. A view is put into the layout, and may include partials by paths from `views`.
 
 import { join } from 'node:path';
 import { Eta } from 'eta';

@@ -1,20 +1,13 @@
 // Amounts as people read them.
 
-const UNITS = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'] as const;
+import { bytesInWords as bytesInUnit } from '../../kit/validation/units.ts';
 
 /** Number and unit stay on one line. */
 const NO_BREAK = '\u00a0';
 
-/** A number of bytes: `1.4 MB`; a thousand makes the next unit. */
+/** A number of bytes: `1.4 MB`. */
 export function bytesInWords(bytes: number): string {
-  let value = bytes;
-  let unit = 0;
-  // 999.95 would round to 1000.0 of its unit.
-  while (value >= (unit === 0 ? 1_000 : 999.95) && unit < UNITS.length - 1) {
-    value /= 1_000;
-    unit += 1;
-  }
-  return `${unit === 0 ? value : value.toFixed(1)}${NO_BREAK}${UNITS[unit]}`;
+  return bytesInUnit(bytes).replace(' ', NO_BREAK);
 }
 
 /** A time of day: `2026-11-26 17:00 UTC`, with seconds where there are any. */
@@ -52,6 +45,6 @@ export function agoInWords(time: Date, nowMs: number = Date.now()): string {
 }
 
 /** `1 device`, `1,200 devices`. */
-export function counted(count: number, noun: string): string {
-  return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
+export function counted(count: number, one: string, several = `${one}s`): string {
+  return `${count.toLocaleString('en')} ${count === 1 ? one : several}`;
 }

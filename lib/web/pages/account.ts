@@ -15,12 +15,9 @@ import { hashPassword, verifyPassword } from '../../auth/passwords.ts';
 import { textOf } from '../kit/form-token.ts';
 import { page } from '../kit/route.ts';
 import { act } from '../kit/save.ts';
+import { say } from '../kit/texts.ts';
 import type { Web } from '../kit/web.ts';
 import { methodName, sessionsOf } from '../parts/session-rows.ts';
-
-const WRONG =
-  'This is not your present password. After 5 wrong passwords you must wait 15 minutes.';
-const SAME = 'This is your present password. Please choose another one.';
 
 /** The routes of the account. */
 export function accountPages(web: Web): ServerRoute[] {
@@ -49,7 +46,8 @@ async function showAccount(
   const where = { user_id: userId };
   const user = await ownUser(web, request);
   return web.pages.show(request, h, 'account', {
-    title: 'Account',
+    title: say('account.title'),
+    personName: user.name,
     hasPassword: user.password_hash !== null,
     lastSignedInAt: user.last_signed_in_at?.toISOString() ?? null,
     method: methodName(user.last_signed_in_method),
@@ -72,9 +70,10 @@ async function changePassword(
   const errors: FormErrors = found;
   if (textOf(request, 'password') === '') errors['password'] = [messages.blank];
   else if (textOf(request, 'password') === textOf(request, 'current_password'))
-    errors['password'] = [SAME];
+    errors['password'] = [say('password.same')];
   const user = await ownUser(web, request);
-  if (!(await isOwnPassword(web, request, user))) errors['current_password'] = [WRONG];
+  if (!(await isOwnPassword(web, request, user)))
+    errors['current_password'] = [say('password.wrong')];
   if (!hasNoErrors(errors)) return (await showPasswordForm(web, request, h, errors)).code(422);
   const secret = await web.rooms.ownAccounts.changePassword(
     callerOf(request),
@@ -88,15 +87,15 @@ async function changePassword(
     },
   );
   sessions.setSecret(h, secret);
-  web.pages.flash(h, 'done', 'Your password is changed. Other browsers were signed out.');
+  web.pages.flash(h, 'done', say('password.is_changed'));
   return web.pages.redirect(h, '/user_account');
 }
 
 /** Counted like a sign-in: an open browser that somebody left must not serve to guess. */
 async function isOwnPassword(web: Web, request: Request, user: User): Promise<boolean> {
-  const { database, counters } = web.services;
+  const { config, database, counters } = web.services;
   if (user.password_hash === null) return false;
-  const counted = [accountOf(user.email), fromAddress(request.app.address)];
+  const counted = [accountOf(user.email), fromAddress(config, request.app.address)];
   const taken = await takeAttempt(database, counted);
   const { refusedBy } = taken;
   const typed = textOf(request, 'current_password');
@@ -116,7 +115,7 @@ async function showPasswordForm(
   errors: FormErrors,
 ): Promise<ResponseObject> {
   const { password_hash: hash } = await ownUser(web, request);
-  const values = { title: 'Change your password', hasPassword: hash !== null, errors };
+  const values = { title: say('password.title'), hasPassword: hash !== null, errors };
   return web.pages.show(request, h, 'change-password', values);
 }
 
@@ -134,7 +133,8 @@ async function endSessions(
       return count;
     },
     back: '/user_account',
-    done: (count) => (count === 1 ? 'One session is ended.' : `${count} sessions are ended.`),
+    done: (count) =>
+      count === 1 ? say('sessions.ended_one') : say('sessions.ended', { count: String(count) }),
   });
 }
 

@@ -18,7 +18,7 @@ import { type Change, jobRoute, manyRoute } from '../kit/many.ts';
 import { recently, recentlyForOwn } from '../kit/recent.ts';
 import { adminPage } from '../kit/route.ts';
 import { performs, saveForm } from '../kit/save.ts';
-import { inOrder } from '../kit/searched.ts';
+import { inOrder } from '../../kit/records/in-order.ts';
 import {
   askedIn,
   everyOf,

@@ -2,18 +2,18 @@
 // capture as a file that grows while it is downloaded. docs/api.md#capturing-packets.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
-import type { Device } from '../../../models/index.ts';
+import type { DeviceRow } from '../../../models/index.ts';
 import { asCapture, captureFileName } from '../../observe/capture/answer.ts';
 import { validateWish } from '../../observe/capture/wishes.ts';
-import { ApiError } from '../../kit/http/errors.ts';
 import { callerOf } from '../../kit/http/request-caller.ts';
-import { isUuid } from '../../kit/validation/fields.ts';
 import { hasNoErrors } from '../../kit/validation/validate.ts';
 import type { FormErrors } from '../kit/plain-words.ts';
 import { readElsewhere } from '../../observe/whereabouts.ts';
 import { formView, inputOf, type Section, type Typed, typedIn } from '../kit/form.ts';
 import { adminPage } from '../kit/route.ts';
 import type { Web } from '../kit/web.ts';
+import { deviceHead } from '../parts/device-head.ts';
+import { findDevice } from './device.ts';
 
 const captureForm: readonly Section[] = [
   {
@@ -75,44 +75,37 @@ export function capturePages(web: Web): ServerRoute[] {
   const path = '/devices/{id}/capture';
   return [
     adminPage('GET', path, async (request, h) =>
-      showPage(web, await deviceOf(web, request), FIRST, {}, request, h),
+      showPage(web, await findDevice(web, request), FIRST, {}, request, h),
     ),
     adminPage('POST', path, (request, h) => capture(web, request, h)),
   ];
 }
 
-async function deviceOf({ services }: Web, request: Request): Promise<Device> {
-  const id = String(request.params['id']);
-  const device = isUuid(id)
-    ? await services.database.models.Device.findByPk(id.toLowerCase())
-    : null;
-  if (device === null) throw new ApiError('not_found');
-  return device;
-}
-
 async function showPage(
   web: Web,
-  { id, name }: Device,
+  device: DeviceRow,
   typed: Typed,
   errors: FormErrors,
   request: Request,
   h: ResponseToolkit,
 ): Promise<ResponseObject> {
+  const { id, name } = device;
   const action = `/devices/${id}/capture`;
-  const options = { action, submit: 'Capture', cancel: `/devices/${id}`, errors };
+  const options = { action, submit: 'Capture', cancel: `/devices/${id}/packets`, errors };
   const { capturing, database } = web.services;
   const elsewhere =
     capturing === undefined ? null : await readElsewhere(database, capturing.id, [id]);
   return web.pages.show(request, h, 'capture', {
     title: 'Capture packets',
-    device: { id, name },
+    head: await deviceHead(web, device, '/packets'),
+    device: { name },
     elsewhere: elsewhere?.get(id) ?? null,
     form: formView(captureForm, typed, options),
   });
 }
 
 async function capture(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
-  const device = await deviceOf(web, request);
+  const device = await findDevice(web, request);
   const typed = typedIn(request, captureForm);
   const { values, errors } = validateWish(inputOf(typed, captureForm));
   if (!hasNoErrors(errors)) {

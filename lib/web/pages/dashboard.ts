@@ -9,7 +9,7 @@ import { hostErrors } from '../kit/entry-words.ts';
 import type { Typed } from '../kit/form.ts';
 import { textOf } from '../kit/form-token.ts';
 import type { FormErrors } from '../kit/plain-words.ts';
-import { adminPage } from '../kit/route.ts';
+import { adminPage, streamed } from '../kit/route.ts';
 import { act, saveForm } from '../kit/save.ts';
 import type { Web } from '../kit/web.ts';
 import { unknownSendersView } from '../parts/diagnosis.ts';
@@ -32,12 +32,9 @@ export function dashboardPages(web: Web): ServerRoute[] {
         done: () => 'The first steps are not shown to you any more.',
       }),
     ),
-    adminPage('GET', `${DASHBOARD}/live`, (request, h) => {
-      const sessionId = request.auth.credentials.user?.sessionId ?? '';
-      const response = h.response(web.live.follow(null, sessionId));
-      // The header asks proxies not to collect the answer before they pass it on.
-      return response.type('text/event-stream').header('x-accel-buffering', 'no');
-    }),
+    adminPage('GET', `${DASHBOARD}/live`, (request, h) =>
+      streamed(request, h, (viewer) => web.live.follow(null, viewer)),
+    ),
   ];
 }
 
@@ -51,7 +48,6 @@ async function showDashboard(
   const steps = await firstStepsView(web, request, fleet, sent);
   return web.pages.show(request, h, 'dashboard', {
     title: 'Overview',
-    styles: ['lib/uplot.css'],
     scripts: ['device-live.js', 'dashboard.js', 'history.js'],
     history: await historyView(web, request, DASHBOARD, { kind: 'all', id: '' }),
     isOneOfSeveral: await isOneOfSeveral(web.services),

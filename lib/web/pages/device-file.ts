@@ -13,6 +13,7 @@ import {
 import { sessionSeconds } from '../../domain/devices/vpn-session.ts';
 import { actorId, callerOf } from '../../kit/http/request-caller.ts';
 import type { Caller } from '../../kit/process/caller.ts';
+import type { FiledDevice } from '../../domain/devices/old-files.ts';
 import { textOf } from '../kit/form-token.ts';
 import type { RoomWrite } from '../parts/effect.ts';
 import { firstHandshake } from '../parts/first-handshake.ts';
@@ -21,7 +22,6 @@ import {
   anyDevice,
   changesOwn,
   deviceRights,
-  type FiledDevice,
   noteFile,
   ownDevice,
   rightsToManage,
@@ -29,6 +29,7 @@ import {
 } from '../parts/own-devices.ts';
 import { adminPage, page } from '../kit/route.ts';
 import { performs, saveForm } from '../kit/save.ts';
+import { say } from '../kit/texts.ts';
 import type { Web } from '../kit/web.ts';
 import { OWN_DEVICES } from './user-devices.ts';
 
@@ -86,7 +87,7 @@ async function showFile(
   const isOwn = place.path === OWN_DEVICES;
   const [owner] = isOwn ? [] : await readUsers(web.services.database, { ids: [row.user_id] });
   return web.pages.show(request, h, 'device-file', {
-    title: `File of ${row.name}`,
+    title: say('file.of', { name: row.name }),
     scripts: ['device-keys.js'],
     here: `${place.path}/${row.id}`,
     /** Null on the owner's own page. */
@@ -139,7 +140,7 @@ async function changeKey(
       showFile(web, place, request, h, { publicKey, keyErrors }),
     done: async () => {
       await noteFile(web, row.id);
-      const said = `The new key of ${row.name} is in force. Files with the former key no longer work.`;
+      const said = say('file.key_is_new', { name: row.name });
       return { said, to: `${place.path}/${row.id}/file` };
     },
   });

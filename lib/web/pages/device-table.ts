@@ -2,15 +2,21 @@
 // and what is done with many of them at once.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
-import { type DeviceRow, readDevices, type UserRow } from '../../../models/index.ts';
+import {
+  type DeviceRow,
+  readDevices,
+  type StateFacts,
+  type UserRow,
+} from '../../../models/index.ts';
 import { readTime, shortened } from '../../kit/validation/texts.ts';
 import { readMeasure } from '../../kit/validation/units.ts';
 import type { Caller } from '../../kit/process/caller.ts';
+import { serviceRules } from '../../observe/service-rules.ts';
+import { oldFileIds } from '../../domain/devices/old-files.ts';
 import type { Switches } from '../../domain/devices/switches.ts';
 import {
   deviceStatusView,
   type DeviceStatusView,
-  serviceRules,
   stopOf,
   switchView,
 } from '../parts/device-status.ts';
@@ -19,15 +25,21 @@ import { textOf } from '../kit/form-token.ts';
 import { offsetOf, timeIn } from '../kit/typed-time.ts';
 import { type Change, jobRoute, manyRoute } from '../kit/many.ts';
 import { effectView, type RoomWrite } from '../parts/effect.ts';
+import { addressesOf } from '../parts/named-device.ts';
 import { sessionRules, withFiles } from '../parts/own-devices.ts';
-import { ownersOf } from '../parts/owners.ts';
+import { deviceCells, deviceCellsReader } from '../parts/live-devices.ts';
+import { liveView, recordList, rowName } from '../parts/live-list.ts';
+import { liveRoute } from '../parts/live-routes.ts';
+import { ownersOf, personInWords } from '../parts/owners.ts';
 import { adminPage } from '../kit/route.ts';
 import { performs } from '../kit/save.ts';
-import { inOrder } from '../kit/searched.ts';
+import { queryText } from '../kit/searched.ts';
+import { inOrder } from '../../kit/records/in-order.ts';
 import {
   askedIn,
   everyOf,
   findPage,
+  idsOfPage,
   type MenuItem,
   menuOf,
   sendFile,
@@ -39,6 +51,9 @@ import { agoInWords } from '../kit/words.ts';
 const DEVICES = '/devices';
 /** Said where the end of a device cannot be read. */
 export const NO_TIME = 'is no time such as 2026-12-31T17:00';
+
+/** The state of devices whose files are out of date; each device has another state beside it. */
+const OLD_FILE = 'old_file';
 
 const plan: TablePlan = {
   table: 'devices',
@@ -52,6 +67,7 @@ const plan: TablePlan = {
     ended: 'Ended',
     off: 'Switched off',
     quiet: 'No handshake for 90 days',
+    [OLD_FILE]: 'File out of date',
   },
 };
 
@@ -78,11 +94,17 @@ const FILE_HEAD = [
 /** The routes of the table. */
 export function deviceTablePages(web: Web): ServerRoute[] {
   const { database } = web.services;
+  const live = recordList({
+    cellsOf: deviceCellsReader(database, () => sessionRules(web)),
+    idsAt: async (request) =>
+      idsOfPage(database, request, plan, await factsOf(web, request, await sessionRules(web))),
+  });
   return [
     adminPage('GET', DEVICES, (request, h) => showDevices(web, request, h)),
+    liveRoute(web, DEVICES, live),
     adminPage('GET', `${DEVICES}.csv`, async (request, h) => {
       const rules = await sessionRules(web);
-      const asked = askedIn(request, plan, { service: serviceRules(rules) });
+      const asked = askedIn(request, plan, await factsOf(web, request, rules));
       return sendFile(h, 'devices', database, plan, asked, FILE_HEAD, async (ids) =>
         (await readTable(web, ids, rules)).map(fileLine),
       );
@@ -101,9 +123,31 @@ export function deviceTablePages(web: Web): ServerRoute[] {
       },
       change: changeOf,
       effect: effectView,
-      facts: async () => ({ service: serviceRules(await sessionRules(web)) }),
+      facts: async (state, ids) => stateFacts(web, state, await sessionRules(web), ids),
     }),
   ];
+}
+
+/** What decides which devices are in the state that a request asks for. */
+function factsOf(
+  web: Web,
+  request: Pick<Request, 'query'>,
+  rules: SessionRules,
+): Promise<StateFacts> {
+  return stateFacts(web, queryText(request, 'state'), rules);
+}
+
+/** What decides which devices, or which of some, are in a state. Files are compared for theirs. */
+async function stateFacts(
+  web: Web,
+  state: string,
+  rules: SessionRules,
+  ids?: readonly string[],
+): Promise<StateFacts> {
+  const service = serviceRules(rules);
+  if (state !== OLD_FILE) return { service };
+  const configuration = await web.recall.configuration();
+  return { service, oldFiles: await oldFileIds(web.services, configuration, ids) };
 }
 
 /** The write that sets the switches of one device. */
@@ -133,11 +177,6 @@ export function switchesIn(request: Request): Switches | null {
       return expiresAt === null ? null : { expiresAt };
     }
   }
-}
-
-/** The addresses that a device has. */
-export function addressesOf({ ipv4, ipv6 }: Pick<DeviceRow, 'ipv4' | 'ipv6'>): string[] {
-  return [ipv4, ipv6].filter((address) => address !== null);
 }
 
 /** A device among many, which may all have the same name. */
@@ -226,9 +265,8 @@ async function showDevices(
   h: ResponseToolkit,
 ): Promise<ResponseObject> {
   const rules = await sessionRules(web);
-  const found = await findPage(web.services.database, request, plan, {
-    service: serviceRules(rules),
-  });
+  const facts = await factsOf(web, request, rules);
+  const found = await findPage(web.services.database, request, plan, facts);
   const shown = await readTable(web, found.ids, rules);
   const filed = await withFiles(
     web,
@@ -238,28 +276,30 @@ async function showDevices(
   const old = new Set(filed.filter(({ isFileOld }) => isFileOld).map(({ row }) => row.id));
   return web.pages.show(request, h, 'devices', {
     title: 'Devices',
+    scripts: ['live-list.js'],
     finder: found.view,
-    list: shown.map(({ device, owner, status }) => [
-      {
-        text: device.name,
-        href: `${DEVICES}/${device.id}`,
-        dot: status.badge,
-        below: owner?.email ?? '',
-      },
-      { lines: addressesOf(device) },
-      {
-        text: status.state,
-        ...(old.has(device.id) ? { help: 'File is out of date' } : {}),
-      },
-      status.handshake === null
-        ? 'never'
-        : {
-            time: status.handshake,
-            ago: agoInWords(new Date(status.handshake), nowMs),
-            help: `from ${status.remote}`,
-          },
-      { text: `↓ ${status.downloaded}`, help: `↑ ${status.uploaded}` },
-    ]),
+    isOldFile: facts.oldFiles !== undefined,
+    list: shown.map(({ device, owner, status }) => {
+      const [name, , state, handshake, traffic] = deviceCells(status);
+      const { handshake: at } = status;
+      return [
+        {
+          ...name,
+          text: device.name,
+          href: `${DEVICES}/${device.id}`,
+          below: owner === undefined ? '' : personInWords(owner),
+        },
+        { lines: addressesOf(device) },
+        { ...state, ...(old.has(device.id) ? { help: 'File is out of date' } : {}) },
+        { ...handshake, ...(at === null ? {} : { ago: agoInWords(new Date(at), nowMs) }) },
+        traffic,
+      ];
+    }),
+    live: liveView(
+      DEVICES,
+      found.view.query,
+      shown.map(({ status }) => rowName('', deviceCells(status))),
+    ),
     many: {
       action: `${DEVICES}/many`,
       back: found.view.here,

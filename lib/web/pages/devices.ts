@@ -1,13 +1,11 @@
-// Devices, for administrators: the forms that make and change a device with every field, its page
-// and its switches. The table of all is in device-table.ts. docs/api.md#devices.
+// Devices, for administrators: the forms that make and change a device with every field, and its
+// switches. The table of all is in device-table.ts, what is known of one in device.ts.
+// docs/api.md#devices.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
-import { type DeviceRow, readDevices, readUsers } from '../../../models/index.ts';
-import { ApiError } from '../../kit/http/errors.ts';
+import { type DeviceRow, readUsers } from '../../../models/index.ts';
 import { callerOf } from '../../kit/http/request-caller.ts';
-import { isUuid } from '../../kit/validation/fields.ts';
 import type { FormErrors } from '../kit/plain-words.ts';
-import { settingNames, shownSettings } from '../../domain/devices/settings.ts';
 import type { Switches } from '../../domain/devices/switches.ts';
 import {
   deviceFormView,
@@ -15,16 +13,17 @@ import {
   flatDevice,
   EVERYTHING,
   hostErrorsOf,
-  textsOf,
   type TypedDevice,
   typedDevice,
   typedFrom as typedDeviceFrom,
   UNTYPED,
 } from '../parts/device-form.ts';
-import { limitLines } from '../parts/device-limits.ts';
-import { deviceStatusView, switchView, stopOf } from '../parts/device-status.ts';
+import { deviceHead } from '../parts/device-head.ts';
+import { inheritedLimits } from '../parts/device-limits.ts';
+import { switchView } from '../parts/device-status.ts';
 import { quotedErrors } from '../kit/entry-words.ts';
 import {
+  forgetsSecrets,
   formView,
   inputOf,
   type Section,
@@ -34,31 +33,15 @@ import {
   typedIn,
 } from '../kit/form.ts';
 import { textOf } from '../kit/form-token.ts';
-import { connectionRows } from '../parts/connection-rows.ts';
-import { problemOf } from '../parts/gateway-problems.ts';
-import { historyView } from '../parts/history-view.ts';
-import {
-  madeBefore,
-  noteFile,
-  sessionRules,
-  settingDefaults,
-  withFiles,
-} from '../parts/own-devices.ts';
+import { madeBefore, noteFile, settingDefaults } from '../parts/own-devices.ts';
 import { ownerErrors, ownerIdOf, suggestedOwners } from '../parts/owners.ts';
 import { adminPage } from '../kit/route.ts';
 import { act, performs, saveForm } from '../kit/save.ts';
 import { queryText } from '../kit/searched.ts';
 import { changedMeanwhile, seenOf } from '../kit/seen.ts';
 import type { Web } from '../kit/web.ts';
-import { isOneOfSeveral } from '../parts/live-status.ts';
-import { diagnosisView } from '../parts/diagnosis.ts';
-import {
-  addressesOf,
-  deviceTablePages,
-  NO_TIME,
-  switchesDevice,
-  switchesIn,
-} from './device-table.ts';
+import { findDevice } from './device.ts';
+import { deviceTablePages, NO_TIME, switchesDevice, switchesIn } from './device-table.ts';
 
 const DEVICES = '/devices';
 
@@ -121,18 +104,9 @@ export function devicePages(web: Web): ServerRoute[] {
       }),
     ),
     adminPage('POST', `${DEVICES}/new`, (request, h) => addDevice(web, request, h)),
-    adminPage('GET', `${DEVICES}/{id}`, (request, h) => showDevice(web, request, h)),
-    adminPage('GET', `${DEVICES}/{id}/live`, async (request, h) => {
-      const { id } = await findDevice(web, request);
-      const sessionId = request.auth.credentials.user?.sessionId ?? '';
-      const response = h.response(web.live.follow(id, sessionId));
-      return response.type('text/event-stream').header('x-accel-buffering', 'no');
-    }),
-    adminPage('GET', `${DEVICES}/{id}/edit`, async (request, h) => {
-      const device = await findDevice(web, request);
-      const present = await presentDevice(web, device.id);
-      return showForm(web, request, h, { device, owner: '', present, ...present });
-    }),
+    adminPage('GET', `${DEVICES}/{id}/edit`, async (request, h) =>
+      showSettings(web, request, h, await findDevice(web, request)),
+    ),
     adminPage('POST', `${DEVICES}/{id}/edit`, (request, h) => changeDevice(web, request, h)),
     adminPage('POST', `${DEVICES}/{id}/switches`, (request, h) => switchDevice(web, request, h)),
     adminPage('POST', `${DEVICES}/{id}/delete`, async (request, h) => {
@@ -148,55 +122,21 @@ export function devicePages(web: Web): ServerRoute[] {
   ];
 }
 
-async function showDevice(
+/** An end that was typed and is none. */
+interface RefusedEnd {
+  readonly expiry: string;
+  readonly errors: readonly string[];
+}
+
+async function showSettings(
   web: Web,
   request: Request,
   h: ResponseToolkit,
-  refused?: { readonly expiry: string; readonly errors: readonly string[] },
+  device: DeviceRow,
+  refused?: RefusedEnd,
 ): Promise<ResponseObject> {
-  const device = await findDevice(web, request);
-  const [owner] = await readUsers(web.services.database, { ids: [device.user_id] });
-  const shown = shownSettings(device, await settingDefaults(web));
-  const switches = switchView(device);
-  const [filed] = await withFiles(web, [device]);
-  return web.pages.show(request, h, 'device', {
-    title: device.name,
-    styles: ['lib/uplot.css'],
-    scripts: ['device-live.js', 'history.js'],
-    ...(await historyOf(web, request, device)),
-    device: {
-      id: device.id,
-      ...textsOf(device),
-      publicKey: device.public_key,
-      insertedAt: device.inserted_at.toISOString(),
-      ...switches,
-    },
-    problem: problemOf(web.services, device.id),
-    isOneOfSeveral: await isOneOfSeveral(web.services),
-    diagnosis: await diagnosisView(web, device),
-    isFileOld: filed?.isFileOld ?? false,
-    owner: { id: device.user_id, email: owner?.email ?? '' },
-    addresses: addressesOf(device),
-    status: deviceStatusView(
-      device,
-      owner === undefined ? null : stopOf(device, owner, await sessionRules(web)),
-    ),
-    settings: settingNames.map((name) => ({
-      name,
-      text: textOfValue(shown[name]),
-      isDefault: device[`use_default_${name}`],
-    })),
-    limits: limitLines(device, owner, await web.recall.configuration()),
-    expiry: refused?.expiry ?? textOfValue(switches.ends, 'time'),
-    expiryErrors: refused?.errors ?? [],
-  });
-}
-
-/** What the device carried, and when it was connected. */
-async function historyOf(web: Web, request: Request, { id }: DeviceRow): Promise<object> {
-  const history = await historyView(web, request, `${DEVICES}/${id}`, { kind: 'device', id });
-  const connections = history === null ? null : await connectionRows(web, id);
-  return { history, connections };
+  const present = await presentDevice(web, device.id);
+  return showForm(web, request, h, { device, owner: '', present, ...present, refused });
 }
 
 /** What is in the fields of both parts of the form. */
@@ -215,20 +155,26 @@ interface Filled extends BothParts {
   /** The key that was typed for a new device, if the browser did not make its key pair. */
   readonly publicKey?: string;
   readonly errors?: FormErrors;
+  readonly refused?: RefusedEnd | undefined;
 }
 
 async function showForm(
   web: Web,
   request: Request,
   h: ResponseToolkit,
-  { device, owner, present, typed, keys, publicKey = '', errors = {} }: Filled,
+  { device, owner, present, typed, keys, publicKey = '', errors = {}, refused }: Filled,
 ): Promise<ResponseObject> {
   const action = device === null ? `${DEVICES}/new` : `${DEVICES}/${device.id}/edit`;
   const form = device === null ? addressForm : keyForm;
   const keyErrors = quotedErrors(errorsOfKeys(form, errors), keys);
   const view = formView(form, keys, { action, submit: '', errors: keyErrors });
+  const holderIds = device === null ? [] : [device.user_id];
+  const [holder] = await readUsers(web.services.database, { ids: holderIds });
   return web.pages.show(request, h, 'device-form', {
-    title: device === null ? 'Add a device' : `Change ${device.name}`,
+    title: device === null ? 'Add a device' : `Settings of ${device.name}`,
+    head: device === null ? null : await deviceHead(web, device, '/edit'),
+    expiry: refused?.expiry ?? textOfValue(device && switchView(device).ends, 'time'),
+    expiryErrors: refused?.errors ?? [],
     scripts: device === null ? ['device-keys.js'] : [],
     publicKey,
     keyErrors: errors['public_key'] ?? [],
@@ -240,8 +186,12 @@ async function showForm(
       errors: errors['user_id'] ?? [],
       suggestions: device === null ? await suggestedOwners(web.services.database) : [],
     },
-    areKeysOpen: device !== null || Object.keys(keyErrors).length > 0,
-    form: deviceFormView(typed, await settingDefaults(web), { ...EVERYTHING, errors }),
+    areKeysOpen: device !== null || forgetsSecrets(form, keys) || Object.keys(keyErrors).length > 0,
+    form: deviceFormView(typed, await settingDefaults(web), {
+      ...EVERYTHING,
+      errors,
+      inherited: inheritedLimits(holder, await web.recall.configuration()),
+    }),
     keys: view,
   });
 }
@@ -329,13 +279,12 @@ async function switchDevice(
   request: Request,
   h: ResponseToolkit,
 ): Promise<ResponseObject> {
-  const { id, name } = await findDevice(web, request);
+  const device = await findDevice(web, request);
+  const { id, name } = device;
   const switches = switchesIn(request);
   if (switches === null) {
-    const errors = [NO_TIME];
-    return (
-      await showDevice(web, request, h, { expiry: textOf(request, 'expires_at'), errors })
-    ).code(422);
+    const refused = { expiry: textOf(request, 'expires_at'), errors: [NO_TIME] };
+    return (await showSettings(web, request, h, device, refused)).code(422);
   }
   return act(web, request, h, {
     ...(switches.isOn === true
@@ -352,11 +301,4 @@ function wordsFor({ isOn, expiresAt }: Switches): string {
     return isOn ? 'switched on.' : 'switched off; it passes no packet any more.';
   if (expiresAt === null || expiresAt === undefined) return 'it does not end by itself.';
   return `it ends on ${expiresAt.toISOString().slice(0, 16).replace('T', ' at ')} UTC.`;
-}
-
-async function findDevice(web: Web, request: Request): Promise<DeviceRow> {
-  const id = String(request.params['id']).toLowerCase();
-  const [device] = isUuid(id) ? await readDevices(web.services.database, { ids: [id] }) : [];
-  if (device === undefined) throw new ApiError('not_found');
-  return device;
 }

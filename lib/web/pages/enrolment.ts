@@ -2,7 +2,7 @@
 // once. The command line does the same. docs/api.md#enrolment.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
-import { findLinkOf, isTakable, type UserRow } from '../../../models/index.ts';
+import { findLinkOf, isTakable, readUsers, type UserRow } from '../../../models/index.ts';
 import { callerOf } from '../../kit/http/request-caller.ts';
 import { LINK_HOURS } from '../../auth/one-time-links.ts';
 import { namesGroups } from '../../domain/enrolment/joining.ts';
@@ -20,13 +20,16 @@ import {
   type Person,
   readPeople,
 } from '../../domain/enrolment/people-list.ts';
+import { isUuid } from '../../kit/validation/fields.ts';
 import { hasNoErrors } from '../../kit/validation/validate.ts';
 import { type FormError, type FormErrors, plainWords } from '../kit/plain-words.ts';
 import { formView, type Section, type Typed, typedFrom, typedIn } from '../kit/form.ts';
 import { takesLongForm, textOf } from '../kit/form-token.ts';
+import { qrCode } from '../kit/qr-code.ts';
 import { recentlyForOwn } from '../kit/recent.ts';
 import { adminPage } from '../kit/route.ts';
 import { act, performs, saveForm } from '../kit/save.ts';
+import { queryText } from '../kit/searched.ts';
 import type { Web } from '../kit/web.ts';
 import { isBack } from '../parts/effect.ts';
 import { suggestedGroups } from '../parts/owners.ts';
@@ -78,11 +81,11 @@ const asked: Section = {
 export function enrolmentPages(web: Web): ServerRoute[] {
   return [
     recentlyForOwn(
-      adminPage('GET', PATH, (request, h) => {
-        const email: unknown = request.query['email'];
-        const emails = typeof email === 'string' ? email : '';
-        const typed = typedFrom({ emails, hours: LINK_HOURS.default }, enrolForm(web));
-        return showForm(web, request, h, typed);
+      adminPage('GET', PATH, async (request, h) => {
+        const emails = await emailIn(web, request);
+        // Pages that name a person lead here for a link to hand over.
+        const begun = { emails, hours: LINK_HOURS.default, mail: emails === '' };
+        return showForm(web, request, h, typedFrom(begun, enrolForm(web)));
       }),
     ),
     recentlyForOwn(
@@ -98,6 +101,13 @@ export function enrolmentPages(web: Web): ServerRoute[] {
       });
     }),
   ];
+}
+
+/** The e-mail that an address names, or that of the user whom it names. */
+async function emailIn({ services }: Web, request: Request): Promise<string> {
+  const id = queryText(request, 'user');
+  const [user] = isUuid(id) ? await readUsers(services.database, { ids: [id] }) : [];
+  return user?.email ?? queryText(request, 'email');
 }
 
 /** The one-time link of a user, as their page shows it; null where there is none. */
@@ -121,11 +131,11 @@ async function showForm(
   errors: FormErrors = {},
 ): Promise<ResponseObject> {
   return web.pages.show(request, h, 'enrol', {
-    title: 'Let people in',
+    title: 'Invite people',
     form: formView(enrolForm(web), typed, {
       action: PATH,
       submit: 'Make the links',
-      cancel: '/users',
+      cancel: '/users/invitations',
       errors,
       suggestions: { groups: await suggestedGroups(web.services.database) },
     }),
@@ -133,7 +143,7 @@ async function showForm(
     others:
       errors['base'] === undefined
         ? []
-        : [{ name: 'do', value: 'force', label: 'Let them in anyway' }],
+        : [{ name: 'do', value: 'force', label: 'Invite them anyway' }],
   });
 }
 
@@ -186,19 +196,21 @@ function eachInOne({ base, ...others }: FormErrors): FormErrors {
 }
 
 /** The links are shown only once, in this answer. A redirect would lose them. */
-function showMade(
+async function showMade(
   web: Web,
   request: Request,
   h: ResponseToolkit,
   people: readonly Enrolled[],
   mailed: 'queued' | 'full' | null,
 ): Promise<ResponseObject> {
+  const only = people.length === 1 ? (people[0]?.url ?? null) : null;
   return web.pages.show(request, h, 'enrolled', {
     title: people.length === 1 ? 'The link is made' : 'The links are made',
     list: people.map(cellsOf),
     file: enrolledFile(people),
     mailed,
-    only: people.length === 1 ? (people[0]?.url ?? null) : null,
+    only,
+    qr: only === null ? null : await qrCode(only),
   });
 }
 

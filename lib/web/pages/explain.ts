@@ -13,13 +13,19 @@ import {
 import type { FormErrors } from '../kit/plain-words.ts';
 import { formView, type Section, type Typed } from '../kit/form.ts';
 import { adminPage } from '../kit/route.ts';
-import { queryText } from '../kit/searched.ts';
+import { queryText, SEARCH_CHARACTERS_MAX } from '../kit/searched.ts';
 import type { Web } from '../kit/web.ts';
-import { namedDevice, wordForDevice } from '../parts/named-device.ts';
+import {
+  namedDevice,
+  OFFERED_DEVICES,
+  offeredDevices,
+  wordForDevice,
+} from '../parts/named-device.ts';
 import { ownersOfRules } from '../parts/owners.ts';
 import { acceptHref, protocolInWords, serviceInWords } from '../parts/packet-words.ts';
 import { serviceErrors, serviceFields } from '../parts/service-fields.ts';
 import { ruleLink } from '../parts/rule-words.ts';
+import { explainTabs } from './who.ts';
 
 const EXPLAIN = '/explain';
 const NO_DEVICE = 'Only a device has hosts behind it. “From” is no device.';
@@ -31,8 +37,9 @@ const questionForm: readonly Section[] = [
         name: 'from',
         label: 'From',
         isRequired: true,
+        combobox: OFFERED_DEVICES,
       },
-      { name: 'destination', label: 'To', isRequired: true },
+      { name: 'destination', label: 'To', isRequired: true, combobox: OFFERED_DEVICES },
       ...serviceFields.map(({ help: _help, ...field }) => field),
     ],
   },
@@ -55,7 +62,13 @@ const questionForm: readonly Section[] = [
 
 /** The page. */
 export function explainPages(web: Web): ServerRoute[] {
-  return [adminPage('GET', EXPLAIN, (request, h) => showPage(web, request, h))];
+  return [
+    adminPage('GET', EXPLAIN, (request, h) => showPage(web, request, h)),
+    adminPage('GET', OFFERED_DEVICES, async (request, h) => {
+      const text = queryText(request, 'q').slice(0, SEARCH_CHARACTERS_MAX);
+      return h.response({ offers: await offeredDevices(web.services.database, text) });
+    }),
+  ];
 }
 
 async function showPage(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
@@ -67,12 +80,13 @@ async function showPage(web: Web, request: Request, h: ResponseToolkit): Promise
   const answer = asked === null ? null : await explain(web.services, web.recall, asked);
   const page = await web.pages.show(request, h, 'explain', {
     title: 'Would it pass?',
+    scripts: ['combobox.js'],
+    tabs: explainTabs(EXPLAIN),
     form: formView(formFor(typed), typed, {
       action: EXPLAIN,
       submit: 'Ask',
       errors: serviceErrors(errors),
     }),
-    isMoreOpen: ['source', 'size'].some((name) => typed[name] !== '' || errors[name] !== undefined),
     asked: asked === null ? null : askedView(asked),
     answer: asked && answer && (await answerView(web.services.database, answer, asked)),
   });

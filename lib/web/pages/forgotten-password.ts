@@ -4,7 +4,7 @@
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { Buckets } from '../../auth/buckets.ts';
 import { sendReset } from '../../domain/enrolment/forgotten.ts';
-import { addressScope } from '../../kit/http/client-address.ts';
+import { TunnelAddresses } from '../../kit/http/tunnel-addresses.ts';
 import { ApiError } from '../../kit/http/errors.ts';
 import type { Mails } from '../../kit/mail/mailer.ts';
 import { callerOf } from '../../kit/http/request-caller.ts';
@@ -19,7 +19,9 @@ const WISHES = { perSecond: 1 / 60, burst: 10 };
 
 /** The routes. */
 export function forgottenPasswordPages(web: Web): ServerRoute[] {
-  const buckets = web.services.config.apiRateLimit === 0 ? null : new Buckets(WISHES);
+  const { config } = web.services;
+  const { scopeOf } = new TunnelAddresses(config);
+  const buckets = config.apiRateLimit === 0 ? null : new Buckets(WISHES);
   return [
     openPage('GET', PATH, async (request, h) => {
       await mailsOf(web);
@@ -27,9 +29,9 @@ export function forgottenPasswordPages(web: Web): ServerRoute[] {
     }),
     openPage('POST', PATH, async (request, h) => {
       const mails = await mailsOf(web);
-      if (buckets?.take(addressScope(request.app.address ?? '')) === false)
+      if (buckets?.take(scopeOf(request.app.address ?? '')) === false)
         throw new ApiError('too_many_requests', { reason: 'too_many_resets' });
-      const { database, config } = web.services;
+      const { database } = web.services;
       const email = textOf(request, 'email');
       const origin = callerOf(request).origin;
       const context = { database, mails, externalUrl: config.externalUrl, origin };

@@ -10,6 +10,7 @@ import {
   MANUAL,
   GROUPS_OF_USER_MAX,
   readMembers,
+  readUsers,
 } from '../../../models/index.ts';
 import { shownMethod } from '../../auth/identity/method.ts';
 import { callerOf } from '../../kit/http/request-caller.ts';
@@ -27,10 +28,12 @@ import {
 import { takesLongForm, textOf } from '../kit/form-token.ts';
 import { adminPage } from '../kit/route.ts';
 import { act, performs, saveForm } from '../kit/save.ts';
-import { inOrder, pageById } from '../kit/searched.ts';
+import { inOrder } from '../../kit/records/in-order.ts';
+import { pageById } from '../kit/searched.ts';
 import { changedMeanwhile, seenOf } from '../kit/seen.ts';
 import { askedIn, findPage, sendFile, type TablePlan } from '../kit/table-page.ts';
 import type { Web } from '../kit/web.ts';
+import { counted } from '../kit/words.ts';
 import { historyView } from '../parts/history-view.ts';
 
 const GROUPS = '/users/groups';
@@ -127,8 +130,8 @@ async function showGroups(web: Web, request: Request, h: ResponseToolkit): Promi
         below: group.description,
         help: group.provider === null ? '' : `by a provider: ${shownMethod(group.provider)}`,
       },
-      { text: String(members), href: `/users?group=${group.id}` },
-      { text: String(rules), href: `/rules?group=${group.id}` },
+      { text: counted(members, 'member'), href: `/users?group=${group.id}` },
+      { text: counted(rules, 'rule'), href: `/rules?group=${group.id}` },
     ]),
     ids: found.ids,
   });
@@ -141,6 +144,7 @@ interface CountedGroup {
 }
 
 async function readTable(database: Database, ids: readonly string[]): Promise<CountedGroup[]> {
+  if (ids.length === 0) return [];
   const rows = await database.models.Group.findAll({ where: { id: [...ids] } });
   const [members, rules] = [await countMembers(database, ids), await countRules(database, ids)];
   return inOrder(ids, rows).map((group) => ({
@@ -172,6 +176,8 @@ async function showGroup(
   const { records, pages } = await pageById(request, here, (afterId, limit) =>
     readMembers(database, group.id, { afterId, limit }),
   );
+  const people = await readUsers(database, { ids: records.map(({ id }) => id) });
+  const names = new Map(people.map(({ id, name }) => [id, name]));
   return web.pages.show(request, h, 'group', {
     title: group.name,
     scripts: ['history.js'],
@@ -186,6 +192,7 @@ async function showGroup(
     members: records.map(({ id, email, sources }) => ({
       id,
       email,
+      name: names.get(id) ?? null,
       isManual: sources.includes(MANUAL),
       keptBy: sources.filter((source) => source !== MANUAL).join(', '),
       source: sources.map((source) => (source === MANUAL ? 'an administrator' : source)).join(', '),

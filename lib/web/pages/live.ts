@@ -15,17 +15,31 @@ import {
 } from '../../observe/live/ended-flows.ts';
 import {
   type FlowFilter,
+  listBusiest,
   listFlows,
   readFlowCursor,
   writeFlowCursor,
 } from '../../observe/live/flows.ts';
-import { liveGateway } from '../../observe/live/gateway.ts';
+import { type DeviceFilter, liveGateway } from '../../observe/live/gateway.ts';
 import { listRefusals } from '../../observe/live/refusals.ts';
 import { isOfPackets, refusalReasons } from '../../domain/policy/reason-words.ts';
 import { adminPage } from '../kit/route.ts';
 import { PAGE_RECORDS, queryText } from '../kit/searched.ts';
 import type { Web } from '../kit/web.ts';
 import { ownerIdOf } from '../parts/owners.ts';
+import { liveView, type LiveView, rowName } from '../parts/live-list.ts';
+import { liveRoute } from '../parts/live-routes.ts';
+import {
+  BUSIEST_SHOWN,
+  busyRow,
+  liveFlows,
+  liveRefusals,
+  REFUSALS_READ,
+  REFUSALS_SHOWN,
+  refusedRow,
+  shownCells,
+  type TrafficRow,
+} from '../parts/live-traffic.ts';
 import { endedFlowRow, flowRow, type Names, namesOf, refusalRow } from '../parts/live-rows.ts';
 import { isUnasked } from '../parts/packet-words.ts';
 import { plainWords } from '../kit/plain-words.ts';
@@ -35,14 +49,14 @@ import { ruleInWords } from '../parts/rule-words.ts';
 const FLOWS = '/flows';
 const ENDED = '/flows/ended';
 const REFUSALS = '/refusals';
-/** Refusals of one page; there are no further pages. */
-const REFUSALS_SHOWN = 200;
-/** Those of which they are chosen: what devices send by themselves is folded into one line. */
-const REFUSALS_READ = 1_000;
 
 /** The routes of the pages. */
 export function livePages(web: Web): ServerRoute[] {
+  const { database } = web.services;
+  const gateway = () => liveGateway(web.services);
   return [
+    liveRoute(web, FLOWS, liveFlows(database, gateway)),
+    liveRoute(web, REFUSALS, liveRefusals(database, gateway)),
     adminPage('GET', FLOWS, (request, h) => showFlows(web, request, h)),
     adminPage('GET', ENDED, (request, h) => showEndedFlows(web, request, h)),
     adminPage('GET', REFUSALS, (request, h) => showRefusals(web, request, h)),
@@ -52,15 +66,77 @@ export function livePages(web: Web): ServerRoute[] {
 async function showFlows(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
   const gateway = liveGateway(web.services);
   const from = readFlowCursor(queryText(request, 'cursor'));
+  if (from === null) return showBusiest(web, request, h);
   return showList(web, request, h, {
     path: FLOWS,
     view: 'flows',
     title: 'Traffic now',
     list: (filter) => listFlows(gateway, filter, PAGE_RECORDS, from),
     rowOf: flowRow,
-    isFirst: from === null,
+    isFirst: false,
     write: writeFlowCursor,
   });
+}
+
+/** The flows that carry most, which are live; all flows are in pages, from a cursor on. */
+async function showBusiest(
+  web: Web,
+  request: Request,
+  h: ResponseToolkit,
+): Promise<ResponseObject> {
+  const gateway = liveGateway(web.services);
+  const asked = await askedBy(web.services.database, request);
+  const { typed, errors, whose, ruleId } = asked;
+  const destination = destinationIn(asked);
+  const isGood = Object.keys(errors).length === 0;
+  const filter = { ...whose, destination, ruleId };
+  const flows = isGood ? await listBusiest(gateway, filter, BUSIEST_SHOWN) : [];
+  const names = await namesOf(web.services.database, flows);
+  const rows = flows.map((flow) => busyRow(flow, names));
+  const page = await web.pages.show(request, h, 'flows', {
+    title: 'Traffic now',
+    scripts: ['live-list.js', 'combobox.js'],
+    tabs: tabsOf(FLOWS, asked),
+    typed,
+    errors,
+    rule: await ruleView(web.services.database, ruleId),
+    isFiltered: isFiltered(asked),
+    all: hrefOf(FLOWS, asked, { cursor: writeFlowCursor({ worker: 0, flow: 1 }) }),
+    list: rows.map((row) => shownCells(row)),
+    most: BUSIEST_SHOWN,
+    live: isGood ? trafficView(FLOWS, { ...filter, reason: null }, rows) : null,
+    pages: { previous: null, next: null },
+  });
+  return isGood ? page : page.code(422);
+}
+
+/** What a list is filter to. */
+interface TrafficFilter extends DeviceFilter {
+  readonly destination?: string | null;
+  readonly ruleId?: string | null;
+  readonly reason: string | null;
+}
+
+/** Where the live values of such a list come from: records are named by their ids. */
+function trafficView(path: string, filter: TrafficFilter, rows: readonly TrafficRow[]): LiveView {
+  const { deviceId, userId, destination = null, ruleId = null, reason } = filter;
+  const all = { device_id: deviceId, user_id: userId, destination, rule_id: ruleId, reason };
+  const query = Object.entries(all).flatMap(([name, value]): [string, string][] =>
+    value === null ? [] : [[name, value]],
+  );
+  return liveView(
+    path,
+    query,
+    rows.map(({ key, cells }) => rowName(key, cells)),
+  );
+}
+
+/** The destination that is asked for; what is none is said. */
+function destinationIn({ typed, errors }: Asked): string | null {
+  const destination = typed.destination === '' ? null : readCidr(typed.destination);
+  if (typed.destination !== '' && destination === null)
+    errors.destination = ['Please write an address or a network, such as 10.0.0.0/8'];
+  return destination;
 }
 
 async function showEndedFlows(
@@ -103,9 +179,7 @@ async function showList<Flow extends ShownFlow, Place>(
   // The gateway may remember a device that is in no list any more.
   const asked = await askedBy(web.services.database, request, path === ENDED);
   const { typed, errors, whose, ruleId } = asked;
-  const destination = typed.destination === '' ? null : readCidr(typed.destination);
-  if (typed.destination !== '' && destination === null)
-    errors.destination = ['Please write an address or a network, such as 10.0.0.0/8'];
+  const destination = destinationIn(asked);
   const isGood = Object.keys(errors).length === 0;
   const { flows, next } = isGood
     ? await list({ ...whose, destination, ruleId })
@@ -113,12 +187,15 @@ async function showList<Flow extends ShownFlow, Place>(
   const names = await namesOf(web.services.database, flows);
   const page = await web.pages.show(request, h, view, {
     title,
+    scripts: ['combobox.js'],
     tabs: tabsOf(path, asked),
     typed,
     errors,
     rule: await ruleView(web.services.database, ruleId),
     isFiltered: isFiltered(asked),
+    all: null,
     list: flows.map((flow) => rowOf(flow, names)),
+    live: null,
     pages: {
       previous: isFirst ? null : hrefOf(path, asked),
       next: next === null ? null : hrefOf(path, asked, { cursor: write(next) }),
@@ -145,6 +222,7 @@ async function showRefusals(
   const folded = unasked.slice(0, REFUSALS_SHOWN);
   const list = all.filter((one) => !isFolded(one)).slice(0, REFUSALS_SHOWN);
   const names = await namesOf(web.services.database, [...list, ...folded]);
+  const rows = list.map((one) => refusedRow(one, names));
   const page = await web.pages.show(request, h, 'refusals', {
     title: 'Refused lately',
     tabs: tabsOf(REFUSALS, asked),
@@ -152,7 +230,9 @@ async function showRefusals(
     errors,
     reasons: reasonChoices(reason),
     isFiltered: isFiltered(asked),
-    list: list.map((one) => refusalRow(one, names)),
+    scripts: ['live-list.js', 'combobox.js'],
+    list: rows.map((row) => shownCells(row)),
+    live: isGood ? trafficView(REFUSALS, { ...whose, reason }, rows) : null,
     unasked: {
       packets: unasked.reduce((sum, { count }) => sum + count, 0),
       list: folded.map((one) => refusalRow(one, names)),

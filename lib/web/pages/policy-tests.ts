@@ -19,14 +19,13 @@ import {
 import { adminPage } from '../kit/route.ts';
 import { act, performs, saveForm, type Sending } from '../kit/save.ts';
 import { changedMeanwhile, seenOf } from '../kit/seen.ts';
-import { queryText } from '../kit/searched.ts';
+import { PAGE_RECORDS, queryText } from '../kit/searched.ts';
 import type { Web } from '../kit/web.ts';
 import { serviceErrors, serviceFields } from '../parts/service-fields.ts';
-import { namedDevice } from '../parts/named-device.ts';
+import { namedDevice, OFFERED_DEVICES } from '../parts/named-device.ts';
 import { ownerErrors, ownerIdOf, suggestedOwners } from '../parts/owners.ts';
 
 const TESTS = '/rules/policy_tests';
-const PAGE_RECORDS = 100;
 
 const testForm: readonly Section[] = [
   {
@@ -47,6 +46,7 @@ const testForm: readonly Section[] = [
         name: 'device_id',
         label: 'From a device',
         help: 'Its name, its address in the tunnel or its id.',
+        combobox: OFFERED_DEVICES,
       },
       {
         name: 'destination',
@@ -183,6 +183,7 @@ async function showForm(
   const ruleId = test?.['rule_id'] ?? null;
   return web.pages.show(request, h, 'policy-test', {
     title: test === null ? 'Add a policy test' : 'Change a policy test',
+    scripts: ['combobox.js'],
     result:
       test === null
         ? null

@@ -3,7 +3,7 @@
 // proved becomes a session. docs/api.md#sign-in.
 
 import type { Lifecycle, Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
-import { addressScope } from '../../kit/http/client-address.ts';
+import { TunnelAddresses } from '../../kit/http/tunnel-addresses.ts';
 import { ApiError, type ErrorCode } from '../../kit/http/errors.ts';
 import type { EffectiveConfiguration } from '../../kit/records/effective-configuration.ts';
 import { callerOf } from '../../kit/http/request-caller.ts';
@@ -66,6 +66,7 @@ export class ProviderSignIn {
   readonly binding: BrowserBinding;
   readonly #web: Web;
   readonly #kind: ProviderKind;
+  readonly #tunnel: TunnelAddresses;
   readonly #buckets: Buckets | null;
   #began = 0;
 
@@ -73,6 +74,7 @@ export class ProviderSignIn {
     const { config } = web.services;
     this.#web = web;
     this.#kind = kind;
+    this.#tunnel = new TunnelAddresses(config);
     this.binding = new BrowserBinding(config.externalUrl);
     this.#buckets = config.apiRateLimit === 0 ? null : new Buckets(STEPS);
   }
@@ -80,7 +82,7 @@ export class ProviderSignIn {
   /** A step whose refusals are counted, logged, and shown as a page with the request's id. */
   step(handler: Step): Step {
     return async (request, h) => {
-      if (this.#buckets?.take(addressScope(request.app.address ?? '')) === false)
+      if (this.#buckets?.take(this.#tunnel.scopeOf(request.app.address ?? '')) === false)
         throw new ApiError('too_many_requests', { reason: 'too_many_provider_steps' });
       try {
         return await handler(request, h);
@@ -120,14 +122,14 @@ export class ProviderSignIn {
     this.#began += 1;
     const session = await this.#web.sessions.find(request);
     const { return_to: wanted, [LINK_FIELD]: secret } = request.query as Record<string, unknown>;
-    const { database } = this.#web.services;
+    const { config, database } = this.#web.services;
     const linkId = typeof secret === 'string' ? (await openLink(database, secret)).link.id : null;
     // A provider's denial may disable the user, so another site must not ask in their name.
     const isTheirs = session?.state === 'open' && !(this.#kind === 'saml' && isFromAfar(request));
     return {
       browserSha256: this.binding.begin(request, h),
       userId: isTheirs ? session.user_id : null,
-      source: sourceOf(request.app.address ?? ''),
+      source: sourceOf(config, request.app.address ?? ''),
       returnTo: localPath(wanted),
       linkId,
     };

@@ -20,16 +20,18 @@ import { formView, type Typed, typedIn } from '../kit/form.ts';
 import { takesForm, textOf } from '../kit/form-token.ts';
 import { changesList, entriesOf, findEntry, refuseFixedList } from '../parts/provider-entries.ts';
 import {
-  changeSections,
   entryErrors,
   entryOf,
   type ProviderEntry,
   type ProviderForm,
   providerForms,
+  shownSections,
   TRUSTED,
   tryEntry,
   typedEntry,
 } from '../parts/provider-form.ts';
+import { freshEntry, presetsOf } from '../parts/provider-presets.ts';
+import { queryText } from '../kit/searched.ts';
 import { recently } from '../kit/recent.ts';
 import { changedMeanwhile, seenOf } from '../kit/seen.ts';
 import { addressesToPaste } from '../parts/provider-addresses.ts';
@@ -51,10 +53,16 @@ export function providerPages(web: Web): ServerRoute[] {
     ...Object.values(providerForms).flatMap((form) => {
       const base = `${PROVIDERS}/${form.kind}`;
       return [
-        adminPage('GET', `${base}/new`, (request, h) => {
+        adminPage('GET', `${base}/new`, async (request, h) => {
           refuseFixedList(web, form);
-          const typed = typedEntry(form, form.fresh);
-          return showForm(web, form, request, h, { present: null, shown: null, typed });
+          const taken = (await entriesOf(web, form)).map(({ id }) => id);
+          const typed = freshEntry(form, queryText(request, 'preset'), taken);
+          return showForm(web, form, request, h, {
+            present: null,
+            shown: null,
+            typed,
+            usual: typed,
+          });
         }),
         adminPage(
           'POST',
@@ -101,6 +109,10 @@ async function showProviders(
       entries,
       locked: fixedSentence(web, form.list),
       add: `${PROVIDERS}/${form.kind}/new`,
+      presets: presetsOf(form.kind).map(({ name, title }) => ({
+        title,
+        href: `${PROVIDERS}/${form.kind}/new?preset=${name}`,
+      })),
     });
   }
   const values = { title: 'Identity providers', tabs: settingTabs(request), groups };
@@ -113,6 +125,8 @@ interface Filled {
   /** That entry as its form shows it now. */
   readonly shown: Typed | null;
   readonly typed: Typed;
+  /** What the fields that fold away hold as a rule; left out: what most entries have. */
+  readonly usual?: Typed;
   readonly errors?: FormErrors;
   /** What trying it found. */
   readonly findings?: readonly Finding[];
@@ -123,7 +137,7 @@ async function showForm(
   form: ProviderForm,
   request: Request,
   h: ResponseToolkit,
-  { present, shown, typed, errors = {}, findings = [] }: Filled,
+  { present, shown, typed, errors = {}, findings = [], ...filled }: Filled,
 ): Promise<ResponseObject> {
   const here = `${PROVIDERS}/${form.kind}/${present === null ? 'new' : encodeURIComponent(present.id)}`;
   const fixed = fixedSentence(web, form.list);
@@ -132,9 +146,12 @@ async function showForm(
     if (fixed !== null) return fixed;
     return present !== null && name === 'id' ? 'It is part of the sign-in address.' : null;
   };
+  const isNew = present === null;
+  const { usual = typedEntry(form, { ...form.fresh, id: typed['id'] }) } = filled;
   return web.pages.show(request, h, 'provider', {
     title: present === null ? `Add a provider (${form.title})` : present.label,
     tabs: settingTabs(request),
+    kind: form.kind,
     here: present === null ? null : here,
     isFixed: fixed !== null,
     signIn:
@@ -144,8 +161,8 @@ async function showForm(
     findings,
     lastTest: await lastTestOf(web, form, present),
     metadata: await metadataView(web, present),
-    paste: addressesToPaste(form.kind, present, web.services.config),
-    form: formView(present === null ? form.sections : changeSections(form), typed, {
+    paste: addressesToPaste(form.kind, present ?? pasted(typed), web.services.config),
+    form: formView(shownSections(form, { usual, isNew }), typed, {
       action: here,
       submit: present === null ? 'Add the provider' : 'Save',
       cancel: PROVIDERS,
@@ -155,6 +172,12 @@ async function showForm(
     }),
     others: [{ name: 'do', value: 'try', label: 'Test this provider' }],
   });
+}
+
+/** Of an entry that is not made yet, what its addresses depend on. */
+function pasted(typed: Typed): { readonly id?: string } {
+  const id = (typed['id'] ?? '').trim();
+  return id === '' ? {} : { id };
 }
 
 /** What is known of metadata that are fetched; null where the entry has no address for them. */

@@ -36,7 +36,7 @@ export function relinkPages(web: Web): ServerRoute[] {
     ),
     recently(
       adminPage('POST', `${user}/relink`, (request, h) => relinkUser(web, request, h)),
-      user,
+      `${user}/sign_in`,
     ),
   ];
 }
@@ -80,7 +80,7 @@ async function relinkUser(web: Web, request: Request, h: ResponseToolkit): Promi
   if (!isUuid(id)) throw new ApiError('not_found');
   const kind = textOf(request, 'kind') === 'saml' ? 'saml' : 'oidc';
   const wanted = { kind, provider_id: textOf(request, 'provider'), userId: id } as const;
-  return relink(web, request, h, wanted, `/users/${id}`);
+  return relink(web, request, h, wanted, `/users/${id}/sign_in`);
 }
 
 async function relink(

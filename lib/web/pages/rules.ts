@@ -25,13 +25,13 @@ import { type EffectView, effectView, mayTry } from '../parts/effect.ts';
 import { historyView } from '../parts/history-view.ts';
 import { ownersOfRules } from '../parts/owners.ts';
 import { type Draft, draftIn } from '../parts/rule-drafts.ts';
-import { ruleForm, ruleRecord, typedRule } from '../parts/rule-form.ts';
+import { presentRule, ruleForm, ruleRecord } from '../parts/rule-form.ts';
 import { meetingsOf } from '../parts/rule-meets.ts';
-import { whoseErrors, whoseText } from '../parts/rule-whose.ts';
+import { whoseErrors } from '../parts/rule-whose.ts';
 import { portsOf, ruleInWords, whoseRule } from '../parts/rule-words.ts';
 import { adminPage } from '../kit/route.ts';
 import { act, performs, saveForm } from '../kit/save.ts';
-import { inOrder } from '../kit/searched.ts';
+import { inOrder } from '../../kit/records/in-order.ts';
 import {
   askedIn,
   everyOf,
@@ -110,7 +110,7 @@ export function rulePages(web: Web): ServerRoute[] {
     adminPage('POST', `${RULES}/new`, (request, h) => save(web, rules, null, request, h)),
     adminPage('GET', `${RULES}/{id}`, async (request, h) => {
       const id = idOf(request);
-      const present = await presentRule(web, rules, id);
+      const present = await presentRule(web, id);
       return showForm(web, request, h, { rules, id, present, typed: present });
     }),
     adminPage('POST', `${RULES}/{id}`, (request, h) => save(web, rules, idOf(request), request, h)),
@@ -140,6 +140,8 @@ async function showRules(web: Web, request: Request, h: ResponseToolkit): Promis
     list: rules.map((rule) =>
       ruleCells(rule, owners, { hit: hits?.get(rule.id), shadow: shadows.get(rule.id) }),
     ),
+    headings: headingsOf(rules, found.view.sort),
+    isEnd: found.view.isEnd,
     otherwise: await otherwise(web),
     hasHits: observed !== undefined,
     many: {
@@ -151,6 +153,28 @@ async function showRules(web: Web, request: Request, h: ResponseToolkit): Promis
     ids: rules.map(({ id }) => id),
     menu: menuOf(request, plan, found.view, menuItems),
   });
+}
+
+/** Which rules are asked first, then, and last: dataplane/filter asks them in this order. */
+const SCOPES = {
+  user: 'Of one user: asked first',
+  group: 'Of groups: asked where no rule of the user decides',
+  everyone: 'For everyone: asked last',
+} as const;
+
+/** The heading where the rules of another scope begin; none where a column sorts the list. */
+function headingsOf(rules: readonly RuleRow[], sort: string): (string | null)[] {
+  if (sort !== '') return [];
+  return rules.map((rule, i) => {
+    const before = rules[i - 1];
+    const scope = scopeOf(rule);
+    return before !== undefined && scopeOf(before) === scope ? null : SCOPES[scope];
+  });
+}
+
+function scopeOf({ user_id, group_id }: RuleRow): keyof typeof SCOPES {
+  if (user_id !== null) return 'user';
+  return group_id === null ? 'everyone' : 'group';
 }
 
 function ruleCells(
@@ -166,7 +190,7 @@ function ruleCells(
       dot,
       below: notesOn(rule, shadow),
     },
-    text,
+    { text, narrow: portsOf(rule) },
     portsOf(rule) ?? 'all',
     whoseRule(rule, owners),
     hit === undefined
@@ -190,6 +214,7 @@ const STATES: Readonly<Record<Exclude<RuleState, 'enabled'>, string>> = {
 
 const menuItems: readonly MenuItem[] = [
   { label: 'Change', path: `${RULES}/*` },
+  { label: 'Copy', path: `${RULES}/new?copy=*` },
   { label: 'Delete…', change: 'remove', tone: 'danger' },
 ];
 
@@ -232,13 +257,6 @@ async function fileLines(web: Web, ids: readonly string[]): Promise<(string | nu
   ]);
 }
 
-/** A rule as it is now, in the fields of the form. */
-async function presentRule(web: Web, rules: Rules, id: string): Promise<Typed> {
-  const { user_id, group_id, ...rule } = await rules.show(id);
-  const whose = await whoseText(web.services.database, { user_id, group_id });
-  return typedRule({ ...rule, whose });
-}
-
 interface Form {
   readonly rules: Rules;
   /** Null for a new one. */
@@ -271,7 +289,6 @@ async function showForm(
   const hit = id === null ? undefined : web.services.observed?.rules().get(id);
   return web.pages.show(request, h, 'rule', {
     title: id === null ? 'Add a rule' : 'Change a rule',
-    styles: ['lib/uplot.css'],
     scripts: ['history.js', 'combobox.js', 'rule.js'],
     offer: more.offer ?? null,
     effect: more.effect ?? null,
@@ -331,7 +348,7 @@ async function save(
   h: ResponseToolkit,
 ): Promise<ResponseObject> {
   const typed = typedIn(request, ruleForm);
-  const present = id === null ? null : await presentRule(web, rules, id);
+  const present = id === null ? null : await presentRule(web, id);
   const form = { rules, id, present, typed };
   // The form of an earlier version has a user and a group: without them the rule were everyone's.
   const isOld = ['user_id', 'group_id'].some((name) => textOf(request, name) !== '');

@@ -13,11 +13,14 @@ import {
 } from '../../../models/index.ts';
 import { consoleEntries, type Entry } from '../kit/navigation.ts';
 import { adminPage } from '../kit/route.ts';
-import { inOrder, queryText } from '../kit/searched.ts';
+import { inOrder } from '../../kit/records/in-order.ts';
+import { readAddress } from '../../kit/validation/network.ts';
+import { queryText } from '../kit/searched.ts';
 import type { Web } from '../kit/web.ts';
 import { ownerEmails, ownersOfRules } from '../parts/owners.ts';
 import { ruleInWords, whoseRule } from '../parts/rule-words.ts';
 import { settingEntries } from './settings.ts';
+import { whoHref } from './who.ts';
 
 /** What is shown of each kind. */
 const FOUND_MAX = 5;
@@ -26,12 +29,15 @@ const TEXT_MAX = 100;
 
 /** Pages that the navigation does not name. */
 const MORE_PAGES: readonly Omit<Entry, 'icon'>[] = [
-  { path: '/users/new', label: 'Add a user' },
+  { path: '/users/enrol', label: 'Invite people' },
+  { path: '/users/new', label: 'Add a user without an invitation' },
   { path: '/devices/new', label: 'Add a device' },
   { path: '/rules/new', label: 'Add a rule' },
   { path: '/users/groups/new', label: 'Add a group' },
   { path: '/api_tokens/new', label: 'Add an API token' },
   { path: '/flows/ended', label: 'Ended lately' },
+  { path: '/explain/who', label: 'Who may reach an address?' },
+  { path: '/gateways#backups', label: 'Backups' },
 ];
 
 interface Found {
@@ -66,6 +72,7 @@ async function showFound(web: Web, request: Request, h: ResponseToolkit): Promis
 async function findKinds(web: Web, text: string): Promise<Kind[]> {
   const { database, config } = web.services;
   return [
+    questionsOf(text),
     await findKind(database, text, 'users', peopleOf),
     await findKind(database, text, 'devices', devicesOf),
     await findKind(database, text, 'rules', rulesOf),
@@ -97,12 +104,20 @@ async function findKind(
   return { title, icon, list, all: ids.length > FOUND_MAX ? all : null };
 }
 
+/** What may be asked of an address. */
+function questionsOf(text: string): Kind {
+  const address = readAddress(text)?.text;
+  const list =
+    address === undefined ? [] : [{ href: whoHref(address), text: `Who may reach ${address}?` }];
+  return { title: 'Would it pass?', icon: 'route', list, all: null };
+}
+
 async function peopleOf(database: Database, ids: readonly string[]): Promise<Found[]> {
   const users = inOrder(ids, await readUsers(database, { ids: [...ids] }));
-  return users.map(({ id, email, role }) => ({
+  return users.map(({ id, email, name, role }) => ({
     href: `/users/${id}`,
     text: email,
-    help: role === 'admin' ? 'Administrator' : null,
+    help: [name, role === 'admin' ? 'Administrator' : null].filter(Boolean).join(' · ') || null,
   }));
 }
 

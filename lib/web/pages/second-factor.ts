@@ -7,11 +7,8 @@ import { completeSecondFactor } from '../../auth/sign-in.ts';
 import { tryCode } from '../../auth/try-code.ts';
 import { textOf } from '../kit/form-token.ts';
 import { secondFactorPage } from '../kit/route.ts';
+import { say } from '../kit/texts.ts';
 import type { Web } from '../kit/web.ts';
-
-/** What is said of every code that is not taken. */
-export const BAD_CODE =
-  'This code is wrong, or it was used before. After 5 wrong codes you must wait 15 minutes, after 5 more twice as long, up to a day.';
 
 /** The routes of the second step. */
 export function secondFactorPages(web: Web): ServerRoute[] {
@@ -32,7 +29,7 @@ async function validateStep(
   const done = await tryCode(web.services, callerOf(request), typed, (spend) =>
     completeSecondFactor(web, request, h, spend),
   );
-  return done ?? (await showStep(web, request, h, [BAD_CODE])).code(401);
+  return done ?? (await showStep(web, request, h, [say('code.wrong')])).code(401);
 }
 
 function showStep(
@@ -41,5 +38,5 @@ function showStep(
   h: ResponseToolkit,
   errors: readonly string[],
 ): Promise<ResponseObject> {
-  return web.pages.show(request, h, 'second-factor', { title: 'Second step', errors });
+  return web.pages.show(request, h, 'second-factor', { title: say('code.title'), errors });
 }

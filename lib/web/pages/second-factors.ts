@@ -26,18 +26,16 @@ import {
 } from '../../auth/second-factors.ts';
 import { codesOf, type SpendsCode, spends, tryCode } from '../../auth/try-code.ts';
 import { textOf } from '../kit/form-token.ts';
+import { qrCode } from '../kit/qr-code.ts';
 import { recently } from '../kit/recent.ts';
 import { page } from '../kit/route.ts';
+import { say, type TextKey } from '../kit/texts.ts';
 import type { Web } from '../kit/web.ts';
-import { BAD_CODE } from './second-factor.ts';
 
 type Errors = Record<string, FormError[]>;
 
 /** The field for a code of an authenticator that the user already has. */
 const PRESENT_CODE = 'present_code';
-const TOO_MANY = `You have ${FACTORS_MAX} second factors, which is the most. Remove one first.`;
-const WRONG_CODE =
-  'This is not the code that your authenticator shows now. Type the one that it shows now; if that is refused too, check the clock of your phone.';
 
 /** The routes of second factors. */
 export function secondFactorsPages(web: Web): ServerRoute[] {
@@ -57,21 +55,25 @@ export function secondFactorsPages(web: Web): ServerRoute[] {
 
 /** What is said where a code is asked for before something is done. */
 interface CodeQuestion {
-  readonly title: string;
-  readonly text: string;
-  readonly label: string;
+  readonly title: TextKey;
+  readonly text: TextKey;
+  readonly label: TextKey;
+  /** The class of the button. */
+  readonly tone: 'danger' | '';
 }
 
 const removal: CodeQuestion = {
-  title: 'Remove a second factor',
-  text: 'You cannot sign in with its codes any more. If it is your last one, your recovery codes are removed too. Your other browsers are signed out.',
-  label: 'Remove it',
+  title: 'factors.removal',
+  text: 'factors.removal_more',
+  label: 'factors.remove_it',
+  tone: 'danger',
 };
 
 const renewal: CodeQuestion = {
-  title: 'New recovery codes',
-  text: 'You get ten new codes. The old codes no longer work, and your other browsers are signed out.',
-  label: 'Make new ones',
+  title: 'codes.renewal',
+  text: 'codes.renewal_more',
+  label: 'codes.make_new',
+  tone: '',
 };
 
 async function showEnrolment(
@@ -83,14 +85,13 @@ async function showEnrolment(
 ): Promise<ResponseObject> {
   const { database } = web.services;
   const enrolment = begun ?? (await beginEnrolment(database, ownerOf(request)));
-  const { renderSVG } = await import('uqr');
   return web.pages.show(request, h, 'register-mfa', {
-    title: 'Add a second factor',
+    title: say('factors.add'),
     isAnother: await hasSecondFactor(database, actorId(request)),
     sealed: enrolment.sealed,
+    address: enrolment.address,
     secret: enrolment.secret.match(/.{1,4}/g)?.join(' '),
-    // The SVG is made only of the address: letters, digits and what URLs encode.
-    qr: renderSVG(enrolment.address, { border: 2 }),
+    qr: await qrCode(enrolment.address),
     name: textOf(request, 'name'),
     errors,
   });
@@ -104,7 +105,7 @@ async function enrol(web: Web, request: Request, h: ResponseToolkit): Promise<Re
   const step = await stepOf(enrolment.secret, textOf(request, 'code'), 0);
   const errors: Errors = {
     ...nameErrors(name),
-    ...(step === null ? { code: [WRONG_CODE] } : {}),
+    ...(step === null ? { code: [say('factors.wrong_code')] } : {}),
   };
   if (step === null || Object.keys(errors).length > 0)
     return (await showEnrolment(web, request, h, enrolment, errors)).code(422);
@@ -112,11 +113,7 @@ async function enrol(web: Web, request: Request, h: ResponseToolkit): Promise<Re
   if ('errors' in added)
     return (await showEnrolment(web, request, h, enrolment, added.errors)).code(422);
   if (added.recoveryCodes.length > 0) return showCodes(web, request, h, added.recoveryCodes);
-  web.pages.flash(
-    h,
-    'done',
-    `The second factor “${name}” is set up. Other browsers were signed out.`,
-  );
+  web.pages.flash(h, 'done', say('factors.is_added', { name }));
   return web.pages.redirect(h, '/user_account');
 }
 
@@ -129,7 +126,7 @@ async function addProven(
 ): Promise<{ recoveryCodes: readonly string[] } | { errors: Errors }> {
   const { database } = web.services;
   const caller = callerOf(request);
-  const counted = codesOf(caller);
+  const counted = codesOf(web.services, caller);
   const isAsked = await hasSecondFactor(database, actorId(request));
   const taken = isAsked ? await takeAttempt(database, counted) : null;
   const spend: SpendsCode =
@@ -140,7 +137,8 @@ async function addProven(
   const added = await web.rooms.ownAccounts.addSecondFactor(caller, factor, { spend, begin });
   if (typeof added !== 'string') return goOn(web, request, h, added);
   if (taken !== null) await noteLocks(web.services, caller, taken, actorId(request));
-  return { errors: added === 'bad code' ? { [PRESENT_CODE]: [BAD_CODE] } : { name: [TOO_MANY] } };
+  if (added === 'bad code') return { errors: { [PRESENT_CODE]: [say('code.wrong')] } };
+  return { errors: { name: [say('factors.too_many', { most: String(FACTORS_MAX) })] } };
 }
 
 async function remove(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
@@ -148,9 +146,9 @@ async function remove(web: Web, request: Request, h: ResponseToolkit): Promise<R
   const removed = await withCode(web, request, (change) =>
     web.rooms.ownAccounts.removeSecondFactor(callerOf(request), id, change),
   );
-  if (removed === null) return askForCode(web, request, h, removal, { code: [BAD_CODE] });
+  if (removed === null) return askForCode(web, request, h, removal, { code: [say('code.wrong')] });
   if (!goOn(web, request, h, removed)) throw new ApiError('not_found');
-  web.pages.flash(h, 'done', 'The second factor is removed. Other browsers were signed out.');
+  web.pages.flash(h, 'done', say('factors.is_removed'));
   return web.pages.redirect(h, '/user_account');
 }
 
@@ -159,7 +157,7 @@ async function renew(web: Web, request: Request, h: ResponseToolkit): Promise<Re
     web.rooms.ownAccounts.renewRecoveryCodes(callerOf(request), change),
   );
   return renewed === null
-    ? askForCode(web, request, h, renewal, { code: [BAD_CODE] })
+    ? askForCode(web, request, h, renewal, { code: [say('code.wrong')] })
     : showCodes(web, request, h, goOn(web, request, h, renewed));
 }
 
@@ -200,10 +198,11 @@ async function askForCode(
   web: Web,
   request: Request,
   h: ResponseToolkit,
-  question: CodeQuestion,
+  { title, text, label, tone }: CodeQuestion,
   errors: Errors,
 ): Promise<ResponseObject> {
-  const values = { ...question, action: request.path, errors };
+  const words = { title: say(title), text: say(text), label: say(label) };
+  const values = { ...words, tone, action: request.path, errors };
   const response = await web.pages.show(request, h, 'ask-for-code', values);
   return response.code(Object.keys(errors).length === 0 ? 200 : 422);
 }
@@ -214,7 +213,7 @@ function showCodes(
   h: ResponseToolkit,
   codes: readonly string[],
 ): Promise<ResponseObject> {
-  return web.pages.show(request, h, 'recovery-codes', { title: 'Your recovery codes', codes });
+  return web.pages.show(request, h, 'recovery-codes', { title: say('codes.title'), codes });
 }
 
 function nameErrors(name: string): Errors {

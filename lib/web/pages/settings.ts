@@ -4,6 +4,7 @@
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import type { Config } from '../../../config/index.ts';
+import { defaultEndpoint } from '../../domain/devices/settings.ts';
 import type { Unless } from '../../domain/configuration/configuration.ts';
 import { configurationFields } from '../../../models/index.ts';
 import type { FormError, FormErrors } from '../kit/plain-words.ts';
@@ -32,7 +33,7 @@ const clientForm: readonly Section[] = [
       {
         name: 'default_client_endpoint',
         label: 'Endpoint',
-        help: 'Where devices find the gateway: host or host:port. Empty: the host of EXTERNAL_URL and the port of WIREGUARD_PORT.',
+        help: 'Where devices find the gateway: host or host:port.',
       },
       {
         name: 'default_client_allowed_ips',
@@ -44,7 +45,8 @@ const clientForm: readonly Section[] = [
         name: 'default_client_dns',
         label: 'DNS servers',
         kind: 'list',
-        help: 'Addresses or search domains, with commas between; empty: none.',
+        help: 'Addresses or search domains, with commas between.',
+        placeholder: 'none',
       },
       { name: 'default_client_mtu', label: 'MTU', kind: 'number', help: '576 to 1500 bytes.' },
       {
@@ -279,8 +281,15 @@ function show(
       seen: seenOf(present),
       errors: quotedErrors(errors, typed),
       locked: lockedBy(web),
+      inherited: inheritedFrom(web.services.config),
     }),
   });
+}
+
+/** What devices get where a field of the client defaults is empty. */
+function inheritedFrom(config: Config): Record<string, string> {
+  const endpoint = `${defaultEndpoint(config)} · of EXTERNAL_URL and WIREGUARD_PORT`;
+  return { default_client_endpoint: endpoint };
 }
 
 async function save(

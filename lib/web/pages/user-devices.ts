@@ -38,10 +38,15 @@ import {
   sessionRules,
   settingDefaults,
 } from '../parts/own-devices.ts';
-import { page } from '../kit/route.ts';
+import { recently } from '../kit/recent.ts';
+import { page, streamed } from '../kit/route.ts';
 import { act, performs, saveForm } from '../kit/save.ts';
 import { changedMeanwhile, seenOf } from '../kit/seen.ts';
+import { say } from '../kit/texts.ts';
 import type { Web } from '../kit/web.ts';
+import { liveOwnDevices, ownDeviceCells } from '../parts/live-devices.ts';
+import { liveView, rowName } from '../parts/live-list.ts';
+import { liveRoute } from '../parts/live-routes.ts';
 import { isOneOfSeveral } from '../parts/live-status.ts';
 import { ownDiagnosisView } from '../parts/diagnosis.ts';
 
@@ -51,10 +56,23 @@ const ONE = `${OWN_DEVICES}/{id}`;
 
 type Answer = Promise<ResponseObject>;
 
+const SETTING_LABELS = {
+  allowed_ips: 'device.allowed_ips',
+  dns: 'device.dns',
+  endpoint: 'device.endpoint',
+  mtu: 'device.mtu',
+  persistent_keepalive: 'device.persistent_keepalive',
+} as const;
+
 /** The routes of a person's own devices. */
 export function userDevicePages(web: Web): ServerRoute[] {
   return [
     page('GET', OWN_DEVICES, (request, h) => showList(web, request, h)),
+    liveRoute(
+      web,
+      OWN_DEVICES,
+      liveOwnDevices(web.services.database, () => sessionRules(web)),
+    ),
     page('GET', `${OWN_DEVICES}/new`, async (request, h) => {
       const rights = await rightsToManage(web, request);
       return showNew(web, request, h, { rights, typed: UNTYPED });
@@ -63,10 +81,7 @@ export function userDevicePages(web: Web): ServerRoute[] {
     page('GET', ONE, (request, h) => showOne(web, request, h)),
     page('GET', `${ONE}/live`, async (request, h) => {
       const { row } = await ownDevice(web, request);
-      const sessionId = request.auth.credentials.user?.sessionId ?? '';
-      const response = h.response(web.live.follow(row.id, sessionId));
-      // The header asks proxies not to collect the answer before they pass it on.
-      return response.type('text/event-stream').header('x-accel-buffering', 'no');
+      return streamed(request, h, (viewer) => web.live.follow(row.id, viewer));
     }),
     page('GET', `${ONE}/edit`, async (request, h) => {
       const rights = await rightsToManage(web, request);
@@ -82,9 +97,16 @@ export function userDevicePages(web: Web): ServerRoute[] {
         write: ({ devices }) => devices.removeOwn(callerOf(request), row.id),
         back: `${OWN_DEVICES}/${row.id}`,
         to: OWN_DEVICES,
-        done: () => `${row.name} is removed. It passes no packet any more.`,
+        done: () => say('device.is_removed', { name: row.name }),
       });
     }),
+    // A lost device is switched off by whoever owns it, whatever else the settings let them do.
+    page('POST', `${ONE}/switch_off`, (request, h) => switchOwn(web, request, h, false)),
+    // Whoever found it may be signed in on it.
+    recently(
+      page('POST', `${ONE}/switch_on`, (request, h) => switchOwn(web, request, h, true)),
+      ONE,
+    ),
   ];
 }
 
@@ -94,16 +116,24 @@ async function showList(web: Web, request: Request, h: ResponseToolkit): Answer 
   const most = web.services.config.maxDevicesPerUser;
   const owner = await ownerOf(web, request);
   const rules = await sessionRules(web);
+  const shown = devices.map(({ row, client, isFileOld }) => ({
+    id: row.id,
+    ...textsOf(row),
+    addresses: [client.ipv4, client.ipv6].filter((address) => address !== null),
+    isFileOld,
+    status: deviceStatusView(row, stopOf(row, owner, rules)),
+    switches: switchView(row),
+  }));
   return web.pages.show(request, h, 'user-devices', {
-    title: 'My devices',
-    devices: devices.map(({ row, client, isFileOld }) => ({
-      id: row.id,
-      ...textsOf(row),
-      addresses: [client.ipv4, client.ipv6].filter((address) => address !== null),
-      isFileOld,
-      status: deviceStatusView(row, stopOf(row, owner, rules)),
-      switches: switchView(row),
-    })),
+    title: say('my_devices.title'),
+    scripts: ['live-list.js'],
+    name: owner.name,
+    devices: shown,
+    live: liveView(
+      OWN_DEVICES,
+      [],
+      shown.map(({ id, status }) => rowName(id, ownDeviceCells(status))),
+    ),
     rights,
     most,
     isFull: devices.length >= most,
@@ -120,7 +150,6 @@ async function showOne(web: Web, request: Request, h: ResponseToolkit): Answer {
   const rules = await sessionRules(web);
   return web.pages.show(request, h, 'user-device', {
     title: row.name,
-    styles: ['lib/uplot.css'],
     scripts: ['device-live.js'],
     device: row,
     isFileOld,
@@ -131,7 +160,7 @@ async function showOne(web: Web, request: Request, h: ResponseToolkit): Answer {
     diagnosis: await ownDiagnosisView(web, row),
     addresses: [client.ipv4, client.ipv6].filter((address) => address !== null),
     settings: settingNames.map((name) => ({
-      name,
+      label: say(SETTING_LABELS[name]),
       text: textOfValue(client[name]),
       isDefault: row[`use_default_${name}`],
     })),
@@ -156,7 +185,7 @@ async function showNew(
   { rights, typed, publicKey = '', errors = {} }: Filled,
 ): Answer {
   return web.pages.show(request, h, 'user-device-new', {
-    title: 'Add a device',
+    title: say('device.add'),
     scripts: ['device-keys.js'],
     form: deviceFormView(typed, await settingDefaults(web), { ...rights, errors }),
     publicKey,
@@ -179,7 +208,10 @@ async function add(web: Web, request: Request, h: ResponseToolkit): Answer {
     again: (errors) => showNew(web, request, h, { rights, typed, publicKey, errors }),
     done: async ({ id, name }) => {
       await noteFile(web, String(id));
-      return { said: `${String(name)} is added.`, to: `${OWN_DEVICES}/${String(id)}/file` };
+      return {
+        said: say('device.is_added', { name: String(name) }),
+        to: `${OWN_DEVICES}/${String(id)}/file`,
+      };
     },
   });
 }
@@ -197,7 +229,7 @@ async function showEdit(
 ): Answer {
   const { row } = await ownDevice(web, request);
   return web.pages.show(request, h, 'user-device-edit', {
-    title: `Change ${row.name}`,
+    title: say('device.change', { name: row.name }),
     device: row,
     seen: seenOf(present),
     form: deviceFormView(typed, await settingDefaults(web), { ...rights, errors }),
@@ -214,7 +246,21 @@ async function change(web: Web, request: Request, h: ResponseToolkit): Answer {
     refused: changedMeanwhile(request, { typed: flatDevice(typed, rights), present }),
     write: changesOwn(callerOf(request), row.id, record, hostErrorsOf(typed)),
     again: (errors) => showEdit(web, request, h, { rights, typed, present, errors }),
-    done: () => ({ said: 'The changes are in force.', to: `${OWN_DEVICES}/${row.id}` }),
+    done: () => ({ said: say('device.is_changed'), to: `${OWN_DEVICES}/${row.id}` }),
+  });
+}
+
+async function switchOwn(web: Web, request: Request, h: ResponseToolkit, isOn: boolean): Answer {
+  const { row } = await ownDevice(web, request);
+  const to = `${OWN_DEVICES}/${row.id}`;
+  return saveForm(web, request, h, {
+    write: ({ devices }) => devices.switchOwn(callerOf(request), row.id, isOn),
+    again: () => showOne(web, request, h),
+    done: (isDone) => {
+      // An administrator switched off what its owner wanted to switch on.
+      if (!isDone) return { said: say('device.not_yours'), to, kind: 'failed' };
+      return { said: say(isOn ? 'device.is_on' : 'device.is_off', { name: row.name }), to };
+    },
   });
 }
 

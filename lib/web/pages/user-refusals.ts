@@ -11,6 +11,7 @@ import { ownDevices } from '../parts/own-devices.ts';
 import type { Cell } from '../parts/live-rows.ts';
 import { addressCell, isUnasked, serviceInWords } from '../parts/packet-words.ts';
 import { page } from '../kit/route.ts';
+import { say } from '../kit/texts.ts';
 import type { Web } from '../kit/web.ts';
 
 /** Lines of the page. */
@@ -39,7 +40,7 @@ async function showOwn(web: Web, request: Request, h: ResponseToolkit): Promise<
     ones.slice(0, SHOWN_MAX).map((one) => rowOf(one, own));
   const elsewhere = await readElsewhere(web.services.database, live.id, [...own.keys()]);
   return web.pages.show(request, h, 'user-refusals', {
-    title: 'What was blocked',
+    title: say('blocked.title'),
     elsewhere: [...elsewhere.keys()].map((id) => own.get(id) ?? ''),
     list: rowsOf(list),
     unasked: {
@@ -62,7 +63,7 @@ function rowOf(one: ShownRefusal, own: ReadonlyMap<string, string>): Cell[] {
 
 /** Why, as people see it who know no rules. */
 function whyInWords({ reason, text }: ShownRefusal): string {
-  if (reason === 'rule_drop') return 'A rule of your administrator blocks it.';
-  if (reason === 'default_drop') return 'No rule of your administrator allows it.';
+  if (reason === 'rule_drop') return say('blocked.by_rule');
+  if (reason === 'default_drop') return say('blocked.by_default');
   return text;
 }

@@ -1,20 +1,11 @@
-// One user, for administrators: what is known of them, their devices, the form that changes them,
-// and what cannot be undone.
+// One user, for administrators: the form that changes them, and what cannot be undone. What is
+// known of them is in user-view.ts.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
-import {
-  type DeviceRow,
-  readDevices,
-  readGroups,
-  readUsers,
-  type UserRow,
-} from '../../../models/index.ts';
-import { ApiError } from '../../kit/http/errors.ts';
-import { isUuid } from '../../kit/validation/fields.ts';
+import { readUsers, type UserRow } from '../../../models/index.ts';
 import type { FormErrors } from '../kit/plain-words.ts';
 import { sentences } from '../../kit/validation/messages.ts';
 import type { Caller } from '../../kit/process/caller.ts';
-import { readWaits } from '../../auth/attempts.ts';
 import { textOf } from '../kit/form-token.ts';
 import { actorId, callerOf } from '../../kit/http/request-caller.ts';
 import { errorLine } from '../kit/attempt.ts';
@@ -26,29 +17,27 @@ import { adminPage } from '../kit/route.ts';
 import { act, performs, saveForm } from '../kit/save.ts';
 import { changedMeanwhile, seenOf } from '../kit/seen.ts';
 import type { Web } from '../kit/web.ts';
+import { measureText } from '../../kit/validation/units.ts';
+import { inheritedLimits } from '../parts/device-limits.ts';
 import { effectView, type RoomWrite } from '../parts/effect.ts';
-import { historyView } from '../parts/history-view.ts';
-import { quotaFacts, quotaView } from '../parts/quota.ts';
-import { addressesOf } from './device-table.ts';
-import { linkView } from './enrolment.ts';
-import { linksOf } from './relink.ts';
-import { counted, minutesUntil } from '../kit/words.ts';
-import { sessionsOf } from '../parts/session-rows.ts';
-import { methodOf, passwordSection, ROLES, userBadge } from './users.ts';
+import { quotaFacts } from '../parts/quota.ts';
+
+import { counted } from '../kit/words.ts';
+import { findUser, userHead } from './user-view.ts';
+import { NAME_FIELD, passwordSection, ROLES } from './users.ts';
 
 const USER = '/users/{id}';
-/** Devices that the page shows; the table of all devices has the rest. */
-const DEVICES_SHOWN = 20;
 
 const LIMIT = {
   kind: 'speed',
-  help: 'For example 10 Mbit/s. A device may have another limit. Empty: what the settings say.',
+  help: 'For example 10 Mbit/s. A device may have another limit.',
 } as const;
 
 const userForm: readonly Section[] = [
   {
     fields: [
       { name: 'email', label: 'E-mail', kind: 'email', isRequired: true },
+      NAME_FIELD,
       { name: 'role', label: 'Role', kind: 'choice', choices: ROLES },
       { name: 'limit_down', label: 'Download limit of each device', ...LIMIT },
       { name: 'limit_up', label: 'Upload limit of each device', ...LIMIT },
@@ -56,7 +45,7 @@ const userForm: readonly Section[] = [
         name: 'quota',
         label: 'Quota of a calendar month',
         kind: 'amount',
-        help: 'For example 100 GB: all devices, both ways, added up. Empty: what the settings say.',
+        help: 'For example 100 GB: all devices, both ways, added up.',
       },
     ],
   },
@@ -68,8 +57,10 @@ const userForm: readonly Section[] = [
 /** The routes of one user. */
 export function userPages(web: Web): ServerRoute[] {
   return [
-    adminPage('GET', USER, (request, h) => showUser(web, request, h)),
-    recently(adminPage('POST', USER, (request, h) => changeUser(web, request, h))),
+    adminPage('GET', `${USER}/edit`, async (request, h) =>
+      showSettings(web, request, h, await findUser(web, request)),
+    ),
+    recently(adminPage('POST', `${USER}/edit`, (request, h) => changeUser(web, request, h))),
     recently(
       adminPage('POST', `${USER}/enable`, (request, h) => switchUser(web, request, h, true)),
       USER,
@@ -105,57 +96,24 @@ export function userPages(web: Web): ServerRoute[] {
   ];
 }
 
-async function showUser(
+async function showSettings(
   web: Web,
   request: Request,
   h: ResponseToolkit,
+  user: UserRow,
   refused?: { typed: Typed; errors: FormErrors },
 ): Promise<ResponseObject> {
-  const { database } = web.services;
-  const user = await findUser(web, request);
-  const where = { user_id: user.id };
-  const devices = await readDevices(database, { userId: user.id, limit: DEVICES_SHOWN + 1 });
-  const isSelf = user.id === actorId(request);
-  const waitsUntil = (await readWaits(database, [user])).get(user.id);
   const { typed = typedFrom(user, userForm), errors = {} } = refused ?? {};
-  return web.pages.show(request, h, 'user', {
-    title: user.email,
-    styles: ['lib/uplot.css'],
-    scripts: ['history.js'],
-    history: await historyView(web, request, `/users/${user.id}`, { kind: 'user', id: user.id }),
-    person: {
-      id: user.id,
-      email: user.email,
-      isSelf,
-      roleProvider: user.role_provider,
-      isDisabled: user.disabled_at !== null,
-      badge: userBadge(user, waitsUntil),
-      wait:
-        waitsUntil === undefined
-          ? null
-          : { until: waitsUntil.toISOString(), left: minutesUntil(waitsUntil) },
-      disabledAt: user.disabled_at?.toISOString() ?? null,
-      lastSignedInAt: user.last_signed_in_at?.toISOString() ?? null,
-      method: methodOf(user),
-      insertedAt: user.inserted_at.toISOString(),
-      factors: await database.models.SecondFactor.count({ where }),
-      tokens: await database.models.ApiToken.count({ where }),
-      devicesOn: await database.models.Device.count({ where: { ...where, disabled_at: null } }),
-      rules: await database.models.Rule.count({ where }),
-    },
-    quota: await quotaView(web, user),
-    links: await linksOf(web, user),
-    link: await linkView(web, user),
-    sessions: isSelf ? [] : await sessionsOf(web, user.id, ''),
-    groups: await readGroups(database, { memberId: user.id }),
-    devices: devices.slice(0, DEVICES_SHOWN).map(deviceCells),
-    hasMoreDevices: devices.length > DEVICES_SHOWN,
+  return web.pages.show(request, h, 'user-settings', {
+    title: `Settings of ${user.email}`,
+    person: await userHead(web, request, user, '/edit'),
     form: formView(userForm, typed, {
-      action: `/users/${user.id}`,
+      action: `/users/${user.id}/edit`,
       submit: 'Save',
       seen: seenOf(typedFrom(user, userForm)),
       errors,
-      locked: lockedFor(isSelf),
+      locked: lockedFor(user.id === actorId(request)),
+      inherited: await inheritedFrom(web),
     }),
   });
 }
@@ -164,12 +122,15 @@ function lockedFor(isSelf: boolean): (name: string) => string | null {
   return (name) => (isSelf && name === 'role' ? `${sentences.ownRole}.` : null);
 }
 
-function deviceCells(device: DeviceRow): unknown[] {
-  return [
-    { text: device.name, href: `/devices/${device.id}`, description: device.description },
-    { lines: addressesOf(device) },
-    device.latest_handshake === null ? 'never' : { time: device.latest_handshake.toISOString() },
-  ];
+/** What the settings say where a user has no value of their own. */
+async function inheritedFrom({ recall }: Web): Promise<Record<string, string>> {
+  await recall.refresh();
+  const settings = await recall.configuration();
+  const { default_quota: quota } = settings;
+  return {
+    ...inheritedLimits(undefined, settings),
+    quota: quota === null ? 'no quota' : `${measureText(quota, 'amount')} · by default`,
+  };
 }
 
 async function changeUser(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
@@ -180,12 +141,13 @@ async function changeUser(web: Web, request: Request, h: ResponseToolkit): Promi
   const present = typedFrom(user, userForm);
   return saveForm(web, request, h, {
     refused: changedMeanwhile(request, { typed, present }, userForm),
-    asked: { label: 'Save the user', back: `/users/${id}`, isForm: true },
+    asked: { label: 'Save the user', back: `/users/${id}/edit`, isForm: true },
     write: performs(callerOf(request), 'updateUser', {
       params: { id },
       record: inputOf(typed, userForm, locked),
     }),
-    again: (errors) => showUser(web, request, h, { typed, errors: quotedErrors(errors, typed) }),
+    again: (errors) =>
+      showSettings(web, request, h, user, { typed, errors: quotedErrors(errors, typed) }),
     done: () => ({ said: 'The changes are in force.', to: `/users/${id}` }),
   });
 }
@@ -290,7 +252,7 @@ async function endSessions(
   return act(web, request, h, {
     write: ({ accounts }) =>
       accounts.endSessions(callerOf(request), id, session === '' ? {} : { id: session }),
-    back: `/users/${id}`,
+    back: `/users/${id}/sign_in`,
     done: (count) => `Signed out: ${counted(count, 'session')}.`,
   });
 }
@@ -326,15 +288,4 @@ async function removeUser(web: Web, request: Request, h: ResponseToolkit): Promi
     to: '/users',
     done: () => `${email} is deleted, with devices, rules, tokens and sessions.`,
   });
-}
-
-async function findUser(web: Web, request: Request): Promise<UserRow> {
-  const id = idOf(request);
-  const [user] = isUuid(id) ? await readUsers(web.services.database, { ids: [id] }) : [];
-  if (user === undefined) throw new ApiError('not_found');
-  return user;
-}
-
-function idOf(request: Request): string {
-  return String(request.params['id']).toLowerCase();
 }

@@ -5,24 +5,28 @@ import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hap
 import { countDevices, type Database, readUsers, type UserRow } from '../../../models/index.ts';
 import { callerOf } from '../../kit/http/request-caller.ts';
 import type { FormErrors } from '../kit/plain-words.ts';
-import { readWaits } from '../../auth/attempts.ts';
 import { shownMethod } from '../../auth/identity/method.ts';
 import { formView, inputOf, type Section, type Typed, typedFrom, typedIn } from '../kit/form.ts';
 import { recently } from '../kit/recent.ts';
 import { adminPage } from '../kit/route.ts';
 import { performs, saveForm } from '../kit/save.ts';
-import { inOrder } from '../kit/searched.ts';
+import { inOrder } from '../../kit/records/in-order.ts';
 import {
   askedIn,
   everyOf,
   findPage,
+  idsOfPage,
   type MenuItem,
   menuOf,
   sendFile,
   type TablePlan,
 } from '../kit/table-page.ts';
 import type { Web } from '../kit/web.ts';
-import { agoInWords, minutesUntil } from '../kit/words.ts';
+import { agoInWords } from '../kit/words.ts';
+import { liveView, recordList, rowName } from '../parts/live-list.ts';
+import { liveRoute } from '../parts/live-routes.ts';
+import { type ListedUser, readListedUsers, type UserRules } from '../parts/live-users.ts';
+import { sessionRules } from '../parts/own-devices.ts';
 import { quotaFacts } from '../parts/quota.ts';
 
 const USERS = '/users';
@@ -49,6 +53,7 @@ const FILE_HEAD = [
   'last_signed_in_at',
   'last_signed_in_method',
   'added_at',
+  'name',
 ];
 
 /** Words for the roles. */
@@ -56,6 +61,14 @@ export const ROLES = [
   ['unprivileged', 'User: manages their own devices'],
   ['admin', 'Administrator: can do everything'],
 ] as const;
+
+/** The field for the name of a person. */
+export const NAME_FIELD = {
+  name: 'name',
+  label: 'Name',
+  autocomplete: 'off',
+  help: 'What people call them; shown beside the e-mail. Empty: a provider may say it.',
+} as const;
 
 /** The two fields for a password; `help` says whether the user needs one. */
 export function passwordSection(help: string): Section {
@@ -78,6 +91,7 @@ const newUser: readonly Section[] = [
   {
     fields: [
       { name: 'email', label: 'E-mail', kind: 'email', isRequired: true },
+      NAME_FIELD,
       { name: 'role', label: 'Role', kind: 'choice', choices: ROLES },
     ],
   },
@@ -89,8 +103,16 @@ const newUser: readonly Section[] = [
 /** The routes of the users. */
 export function usersPages(web: Web): ServerRoute[] {
   const { database } = web.services;
+  const live = recordList({
+    cellsOf: async (ids, nowMs) => {
+      const listed = await readListedUsers(database, ids, await userRules(web), nowMs);
+      return new Map(listed.map(({ user, cells }) => [user.id, cells]));
+    },
+    idsAt: async (request) => idsOfPage(database, request, plan, await quotaFacts(web)),
+  });
   return [
     adminPage('GET', USERS, (request, h) => showUsers(web, request, h)),
+    liveRoute(web, USERS, live),
     adminPage('GET', `${USERS}.csv`, async (request, h) => {
       const asked = askedIn(request, plan, await quotaFacts(web));
       return sendFile(h, 'users', database, plan, asked, FILE_HEAD, (ids) =>
@@ -106,30 +128,31 @@ export function usersPages(web: Web): ServerRoute[] {
   ];
 }
 
-/** The state of a user, as a badge. */
-export function userBadge(
-  { disabled_at, disabled_by, disabled_provider }: UserRow,
-  waitsUntil?: Date,
-): { readonly text: string; readonly badge: string; readonly help?: string } {
-  if (disabled_at === null && waitsUntil !== undefined)
-    return { text: 'Locked', badge: 'bad', help: `for ${minutesUntil(waitsUntil)}` };
-  if (disabled_at === null) return { text: 'Enabled', badge: 'good' };
-  const badge = { text: 'Disabled', badge: 'bad' };
-  return disabled_by === 'provider'
-    ? { ...badge, help: `by ${shownMethod(disabled_provider ?? 'a provider')}` }
-    : badge;
+/** What the list needs beside the rows. */
+async function userRules(web: Web): Promise<UserRules> {
+  const sessions = await sessionRules(web);
+  return { sessions, defaultQuota: (await web.recall.configuration()).default_quota };
 }
 
 async function showUsers(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
   const { database } = web.services;
   const found = await findPage(database, request, plan, await quotaFacts(web));
-  const users = inOrder(found.ids, await readUsers(database, { ids: [...found.ids] }));
-  const counts = await countDevices(database, found.ids);
-  const waits = await readWaits(database, users);
+  const read = await readListedUsers(database, found.ids, await userRules(web));
+  const listed = inOrder(
+    found.ids,
+    read.map((one) => ({ id: one.user.id, ...one })),
+  );
+  const users = listed.map(({ user }) => user);
   return web.pages.show(request, h, 'users', {
     title: 'Users',
+    scripts: ['live-list.js'],
     finder: found.view,
-    rows: users.map((user) => userCells(user, counts.get(user.id) ?? 0, waits.get(user.id))),
+    rows: listed.map(userCells),
+    live: liveView(
+      USERS,
+      found.view.query,
+      listed.map(({ cells }) => rowName('', cells)),
+    ),
     ids: users.map(({ id }) => id),
     menu: menuOf(request, plan, found.view, menuItems),
     kinds: users.map(({ disabled_at: disabledAt }) => (disabledAt === null ? null : 'off')),
@@ -154,24 +177,26 @@ const menuItems: readonly MenuItem[] = [
   { label: 'Delete…', change: 'remove', tone: 'danger' },
 ];
 
-function userCells(user: UserRow, devices: number, waitsUntil: Date | undefined): unknown[] {
-  const { badge, text, help } = userBadge(user, waitsUntil);
-  const signedIn = user.last_signed_in_at;
+function userCells({ user, cells }: ListedUser): unknown[] {
+  const [email, state, devices, month, signedIn] = cells;
+  const at = user.last_signed_in_at;
   return [
-    { text: user.email, href: `${USERS}/${user.id}`, dot: badge, below: roleWords(user) },
-    { text, help },
-    String(devices),
-    signedIn === null
-      ? 'never'
-      : {
-          time: signedIn.toISOString(),
-          ago: agoInWords(signedIn, Date.now()),
-          help: methodOf(user),
-        },
+    { ...email, text: user.email, href: `${USERS}/${user.id}`, below: belowEmail(user) },
+    state,
+    devices,
+    month,
+    { ...signedIn, ...(at === null ? {} : { ago: agoInWords(at) }) },
   ];
 }
 
-function roleWords({ role, role_provider: provider }: UserRow): string {
+/** What is under the e-mail in a list. */
+function belowEmail(user: UserRow): string {
+  const role = roleWords(user);
+  return user.name === null ? role : `${user.name} · ${role}`;
+}
+
+/** The role of a user, and the provider that gave it. */
+export function roleWords({ role, role_provider: provider }: UserRow): string {
   if (role !== 'admin') return 'User';
   return provider === null ? 'Administrator' : `Administrator, by ${shownMethod(provider)}`;
 }
@@ -190,13 +215,8 @@ async function fileLines(
     user.last_signed_in_at?.toISOString() ?? null,
     user.last_signed_in_method,
     user.inserted_at.toISOString(),
+    user.name,
   ]);
-}
-
-/** The way in which a user signed in last, in words. */
-export function methodOf({ last_signed_in_method: method }: UserRow): string {
-  if (method === null) return '';
-  return method === 'email' ? 'by password' : `through ${method}`;
 }
 
 function showNew(
@@ -207,11 +227,11 @@ function showNew(
   errors: FormErrors = {},
 ): Promise<ResponseObject> {
   return web.pages.show(request, h, 'user-new', {
-    title: 'Add a user',
+    title: 'Add a user without an invitation',
     form: formView(newUser, typed, {
       action: `${USERS}/new`,
       submit: 'Add the user',
-      cancel: USERS,
+      cancel: '/users/enrol',
       errors,
     }),
   });

@@ -55,15 +55,20 @@ const OTHERS: Readonly<Record<string, readonly [string, string]>> = {
   'sign out': ['signed', 'out'],
   'sign-in refused': ['refused', 'a sign-in'],
 };
-/** Tables whose records a page of the trail may name. */
-const NAMED = [
-  ['User', 'email'],
-  ['Device', 'name'],
-  ['Group', 'name'],
-  ['PolicyTest', 'name'],
-  ['Rule', 'destination'],
-] as const;
-const REFERENCES = ['user_id', 'group_id', 'device_id'];
+/** Whose names a page of the trail may say, by kind. */
+const NAMED = {
+  user: ['User', 'email'],
+  device: ['Device', 'name'],
+  group: ['Group', 'name'],
+  policy_test: ['PolicyTest', 'name'],
+  rule: ['Rule', 'destination'],
+} as const;
+type NamedKind = keyof typeof NAMED;
+const REFERENCES: readonly (readonly [field: string, kind: NamedKind])[] = [
+  ['user_id', 'user'],
+  ['group_id', 'group'],
+  ['device_id', 'device'],
+];
 
 /** Who acted: an e-mail, or the part of Postern. */
 export function whoIn(entry: AuditRow): string {
@@ -114,21 +119,41 @@ export async function presentNames(
   { models }: Database,
   entries: readonly AuditRow[],
 ): Promise<PresentNames> {
-  const ids = [...new Set(entries.flatMap(idsIn))];
+  const references = Map.groupBy(entries.flatMap(recordsIn), ([kind]) => kind);
   const names = new Map<string, string>();
-  if (ids.length === 0) return names;
-  const read = async (model: 'User', column: string): Promise<void> => {
-    const rows = await models[model].findAll({ attributes: ['id', column], where: { id: ids } });
-    for (const row of rows) names.set(row.id, String(row.get(column)));
+  const read = async (kind: NamedKind, ids: readonly string[]): Promise<void> => {
+    const [model, column] = NAMED[kind];
+    // The models differ; the two columns that are read do not.
+    const rows = await models[model as 'User'].findAll({
+      attributes: ['id', column],
+      where: { id: [...new Set(ids)] },
+      raw: true,
+    });
+    for (const row of rows) names.set(row.id, String(row[column as 'email']));
   };
-  // The models differ; the two columns that are read do not.
-  await Promise.all(NAMED.map(([model, column]) => read(model as 'User', column)));
+  await Promise.all(
+    [...references].map(([kind, some]) =>
+      read(
+        kind,
+        some.map(([, id]) => id),
+      ),
+    ),
+  );
   return names;
 }
 
-function idsIn(entry: AuditRow): string[] {
-  const ids = REFERENCES.map((field) => valueText(entry.changes[field]));
-  return [entry.user_id, entry.record_id, ...ids].filter((id) => id !== null);
+/** The records that an entry is about; what is not one of a named kind may be about a user. */
+function recordsIn(entry: AuditRow): [NamedKind, string][] {
+  const kind = entry.kind in NAMED ? (entry.kind as NamedKind) : 'user';
+  const all: [NamedKind, string | null][] = [
+    ['user', entry.user_id],
+    [kind, entry.record_id],
+    ...REFERENCES.map(([field, of]): [NamedKind, string | null] => [
+      of,
+      valueText(entry.changes[field]),
+    ]),
+  ];
+  return all.filter((one): one is [NamedKind, string] => one[1] !== null);
 }
 
 function recordName(entry: AuditRow, present: PresentNames): string {

@@ -1,6 +1,8 @@
 // The name that people use for a browser, guessed from the header that it sends. The name is only
 // shown, because senders can put anything into such a header.
 
+import { say } from '../kit/texts.ts';
+
 const BROWSERS: readonly (readonly [pattern: RegExp, name: string])[] = [
   [/\bEdgA?\/(\d+)/, 'Edge'],
   [/\bOPR\/(\d+)/, 'Opera'],
@@ -22,7 +24,7 @@ const SYSTEMS: readonly (readonly [pattern: RegExp, name: string])[] = [
 
 /** "Firefox 140 on Linux"; the header itself where it is none that is known. */
 export function browserName(userAgent: string | null): string {
-  if (userAgent === null || userAgent.trim() === '') return 'Unknown browser';
+  if (userAgent === null || userAgent.trim() === '') return say('sessions.unknown');
   const browser = BROWSERS.find(([pattern]) => pattern.test(userAgent));
   const system = SYSTEMS.find(([pattern]) => pattern.test(userAgent));
   if (browser === undefined) return userAgent;

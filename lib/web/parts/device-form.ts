@@ -14,19 +14,17 @@ import {
 import { hostErrors, quotedErrors } from '../kit/entry-words.ts';
 import { membersOf, plainNumber, textOfValue, type Typed } from '../kit/form.ts';
 import { textOf } from '../kit/form-token.ts';
+import { say, type TextKey } from '../kit/texts.ts';
 
-/** One of the five settings as it is typed; a list is a text with commas. */
-export interface TypedSetting {
-  readonly usesDefault: boolean;
-  readonly text: string;
-}
+/** What is typed into a setting of which the device has none, whatever the default is. */
+const NONE = 'none';
 
 /** How a text is asked for. */
 interface TextQuestion {
-  readonly label: string;
-  readonly help?: string;
+  readonly label: TextKey;
+  readonly help?: TextKey;
   /** The help in the form of a device that is to be made. */
-  readonly helpIfNew?: string;
+  readonly helpIfNew?: TextKey;
   /** Members with commas between. */
   readonly isList?: true;
   /** A number of bits per second, with its unit. */
@@ -51,7 +49,7 @@ export interface FormRights {
 export const EVERYTHING: FormRights = { maySetNetwork: true, isAdministrator: true };
 
 const LIMIT = {
-  help: 'For example 10 Mbit/s. Empty: what its owner or the settings say.',
+  help: 'limit.more',
   autocomplete: 'off',
   isSpeed: true,
 } as const;
@@ -59,20 +57,20 @@ const LIMIT = {
 /** The texts that the form asks for, in their order; fields of the record. */
 const texts = {
   name: {
-    label: 'Name',
-    helpIfNew: 'For example laptop or phone. If you leave it empty, the gateway chooses a name.',
+    label: 'field.name',
+    helpIfNew: 'device.name_more',
     autocomplete: 'off',
     maxlength: deviceFields.name.api.atMost,
     ownersMaySet: true,
   },
-  description: { label: 'Description', rows: 2, ownersMaySet: true },
+  description: { label: 'device.description', rows: 2, ownersMaySet: true },
   routes: {
-    label: 'Networks behind it',
-    help: 'Of a branch office or a LAN to which this device leads, with commas between: 10.1.0.0/16. Most devices have none.',
+    label: 'device.routes',
+    help: 'device.routes_more',
     isList: true,
   },
-  limit_down: { label: 'Download limit', ...LIMIT },
-  limit_up: { label: 'Upload limit', ...LIMIT },
+  limit_down: { label: 'limit.down', ...LIMIT },
+  limit_up: { label: 'limit.up', ...LIMIT },
 } satisfies Partial<Record<SentName<typeof deviceFields>, TextQuestion>>;
 
 type TextName = keyof typeof texts;
@@ -81,27 +79,31 @@ const textNames = Object.keys(texts) as TextName[];
 
 /** What the form holds. */
 export interface TypedDevice extends Readonly<Record<TextName, string>> {
-  readonly settings: Readonly<Record<SettingName, TypedSetting>>;
+  /** The five settings; a list is a text with commas. Empty: the default. */
+  readonly settings: Readonly<Record<SettingName, string>>;
 }
 
 /** How a setting is asked for. */
 interface Question {
-  readonly label: string;
-  readonly help: string;
+  readonly label: TextKey;
+  readonly help: TextKey;
   readonly inputmode?: string;
 }
 
 const questions: Readonly<Record<SettingName, Question>> = {
   allowed_ips: {
-    label: 'Allowed IPs',
-    help: 'What the device sends through the VPN: addresses and networks, with commas between.',
+    label: 'device.allowed_ips',
+    help: 'device.allowed_ips_more',
   },
-  dns: { label: 'DNS servers', help: 'Addresses or search domains, with commas between.' },
-  endpoint: { label: 'Endpoint', help: 'Where the device finds the gateway: host or host:port.' },
-  mtu: { label: 'MTU', help: '576 to 1500 bytes.', inputmode: 'numeric' },
+  dns: {
+    label: 'device.dns',
+    help: 'device.dns_more',
+  },
+  endpoint: { label: 'device.endpoint', help: 'device.endpoint_more' },
+  mtu: { label: 'device.mtu', help: 'device.mtu_more', inputmode: 'numeric' },
   persistent_keepalive: {
-    label: 'Persistent keepalive',
-    help: '0 to 120 seconds; 0 switches it off.',
+    label: 'device.persistent_keepalive',
+    help: 'device.persistent_keepalive_more',
     inputmode: 'numeric',
   },
 };
@@ -109,17 +111,14 @@ const questions: Readonly<Record<SettingName, Question>> = {
 /** A device that is to be made: nothing typed yet, every setting by default. */
 export const UNTYPED: TypedDevice = {
   ...textsBy(() => ''),
-  settings: settingsOf(() => ({ usesDefault: true, text: '' })),
+  settings: settingsOf(() => ''),
 };
 
 /** What was typed. */
 export function typedDevice(request: Pick<Request, 'payload'>): TypedDevice {
   return {
     ...textsBy((name) => textOf(request, name)),
-    settings: settingsOf((name) => ({
-      usesDefault: textOf(request, `use_default_${name}`) !== '',
-      text: textOf(request, name),
-    })),
+    settings: settingsOf((name) => textOf(request, name)),
   };
 }
 
@@ -127,10 +126,9 @@ export function typedDevice(request: Pick<Request, 'payload'>): TypedDevice {
 export function typedFrom(device: Shown): TypedDevice {
   return {
     ...textsBy((name) => textOfValue(device[name], kindOf(name))),
-    settings: settingsOf((name) => {
-      const usesDefault = device[`use_default_${name}`] === true;
-      return { usesDefault, text: usesDefault ? '' : textOfValue(device[name]) };
-    }),
+    settings: settingsOf((name) =>
+      device[`use_default_${name}`] === true ? '' : textOfValue(device[name]) || NONE,
+    ),
   };
 }
 
@@ -150,9 +148,10 @@ export function deviceInput(typed: TypedDevice, rights: FormRights): Record<stri
   if (!rights.maySetNetwork) return input;
   const { settings } = typed;
   for (const setting of settingNames) {
-    const { usesDefault, text } = settings[setting];
-    input[`use_default_${setting}`] = usesDefault;
-    if (!usesDefault) input[setting] = isList(setting) ? membersOf(text) : text.trim();
+    const text = settings[setting].trim();
+    input[`use_default_${setting}`] = text === '';
+    const own = text.toLowerCase() === NONE && setting !== 'endpoint' ? '' : text;
+    if (text !== '') input[setting] = isList(setting) ? membersOf(own) : own;
   }
   return input;
 }
@@ -171,11 +170,18 @@ export function textsFor<Name extends string>(
   return names.filter((name) => isAdministrator || questions[name].ownersMaySet === true);
 }
 
+/** How the form is shown. */
+interface FormOptions extends FormRights {
+  readonly errors?: FormErrors;
+  /** What an empty text means for this device, and who says so. */
+  readonly inherited?: Partial<Readonly<Record<TextName, string>>>;
+}
+
 /** What the partial shows: only what this person may set. */
 export function deviceFormView(
   typed: TypedDevice,
   defaults: SettingValues,
-  { errors = {}, ...rights }: FormRights & { errors?: FormErrors },
+  { errors = {}, inherited = {}, ...rights }: FormOptions,
 ): object {
   const said = quotedErrors(errors, ownTexts(typed));
   const errorsOf = (...names: string[]) =>
@@ -184,16 +190,17 @@ export function deviceFormView(
     hasErrors: Object.keys(errors).length > 0,
     texts: textsFor(rights, texts).map((name) => ({
       name,
-      ...texts[name],
+      ...questionInWords(questionOf(name)),
+      placeholder: inherited[name],
       value: typed[name],
       errors: errorsOf(name),
     })),
     base: errorsOf('base'),
     settings: (rights.maySetNetwork ? settingNames : []).map((name) => ({
       name,
-      ...questions[name],
-      ...typed.settings[name],
-      fallback: textOfValue(defaults[name]) || 'nothing',
+      ...questionInWords(questions[name]),
+      value: typed.settings[name],
+      placeholder: say('device.client_default', { value: textOfValue(defaults[name]) || NONE }),
       errors: errorsOf(name, `use_default_${name}`),
     })),
   };
@@ -202,17 +209,25 @@ export function deviceFormView(
 /** What a person sees of the form as texts by name, to compare two of them. */
 export function flatDevice({ settings, ...typed }: TypedDevice, rights: FormRights): Typed {
   const flat = (rights.maySetNetwork ? settingNames : []).map((name) => {
-    const { usesDefault, text } = settings[name];
-    return [name, usesDefault ? 'the default' : text] as const;
+    return [name, settings[name].trim() || say('device.the_default')] as const;
   });
   const seen = textsFor(rights, texts).map((name) => [name, typed[name]] as const);
   return Object.fromEntries([...seen, ...flat]);
 }
 
-/** What was typed, but for settings that follow the defaults. */
+/** A question with its texts in the place of their keys. */
+function questionInWords({ label, help, ...rest }: TextQuestion): object {
+  const { helpIfNew, ...further } = rest;
+  return {
+    ...further,
+    label: say(label),
+    ...(help === undefined ? {} : { help: say(help, { none: NONE }) }),
+    ...(helpIfNew === undefined ? {} : { helpIfNew: say(helpIfNew) }),
+  };
+}
+
 function ownTexts({ settings, ...typed }: TypedDevice): Record<string, string> {
-  const own = settingNames.filter((name) => !settings[name].usesDefault);
-  return { ...typed, ...Object.fromEntries(own.map((name) => [name, settings[name].text])) };
+  return { ...typed, ...settings };
 }
 
 function textsBy(make: (name: TextName) => string): Readonly<Record<TextName, string>> {
@@ -220,12 +235,10 @@ function textsBy(make: (name: TextName) => string): Readonly<Record<TextName, st
   return Object.fromEntries(made) as Record<TextName, string>;
 }
 
-function settingsOf(
-  make: (name: SettingName) => TypedSetting,
-): Readonly<Record<SettingName, TypedSetting>> {
+function settingsOf(make: (name: SettingName) => string): Readonly<Record<SettingName, string>> {
   return Object.fromEntries(settingNames.map((name) => [name, make(name)])) as Record<
     SettingName,
-    TypedSetting
+    string
   >;
 }
 

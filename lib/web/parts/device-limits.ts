@@ -3,6 +3,7 @@
 
 import type { DeviceRow, UserRow } from '../../../models/index.ts';
 import type { EffectiveConfiguration } from '../../kit/records/effective-configuration.ts';
+import { say, type TextKey } from '../kit/texts.ts';
 
 /** A line of a page. */
 export interface LimitLine {
@@ -25,21 +26,34 @@ export function limitLines(
   all: Pick<EffectiveConfiguration, 'default_limit_down' | 'default_limit_up'>,
 ): LimitLine[] {
   return [
-    line('Download limit', device.limit_down, owner?.limit_down ?? null, all.default_limit_down),
-    line('Upload limit', device.limit_up, owner?.limit_up ?? null, all.default_limit_up),
+    line('limit.down', device.limit_down, owner?.limit_down ?? null, all.default_limit_down),
+    line('limit.up', device.limit_up, owner?.limit_up ?? null, all.default_limit_up),
   ];
 }
 
 function line(
-  label: string,
+  key: TextKey,
   own: number | null,
   ofOwner: number | null,
   ofAll: number | null,
 ): LimitLine {
+  const label = say(key);
   if (own !== null) return { label, text: speed(own), from: null };
-  if (ofOwner !== null) return { label, text: speed(ofOwner), from: 'of the user' };
-  if (ofAll !== null) return { label, text: speed(ofAll), from: 'by default' };
-  return { label, text: 'none', from: null };
+  if (ofOwner !== null) return { label, text: speed(ofOwner), from: say('limit.of_user') };
+  if (ofAll !== null) return { label, text: speed(ofAll), from: say('device.by_default') };
+  return { label, text: say('device.none'), from: null };
+}
+
+/** What an empty limit of a device means: `10 Mbit/s · of the user`. */
+export function inheritedLimits(
+  owner: Parameters<typeof limitLines>[1],
+  all: Parameters<typeof limitLines>[2],
+): Readonly<Record<'limit_down' | 'limit_up', string>> {
+  const none = { limit_down: null, limit_up: null };
+  const [down, up] = limitLines(none, owner, all).map(({ text, from }) =>
+    from === null ? say('limit.none') : `${text} · ${from}`,
+  );
+  return { limit_down: down ?? '', limit_up: up ?? '' };
 }
 
 /** Bits per second as people say them; nothing is rounded. */

@@ -1,15 +1,12 @@
 // The state of a device in words: what gateways saw of it, why it is not served, and whether it is
 // switched off or ends. Pages and their live values use the same words.
 
-import { type DeviceRow, isWithin, type ServiceRules } from '../../../models/index.ts';
+import { type DeviceRow, isWithin } from '../../../models/index.ts';
 import { showTime } from '../../kit/records/shown.ts';
-import { type SwitchState, switchState } from '../../domain/devices/switches.ts';
-import {
-  sessionSeconds,
-  type SessionRules,
-  vpnSessionOf,
-} from '../../domain/devices/vpn-session.ts';
+import { isHeld, type SwitchState, switchState } from '../../domain/devices/switches.ts';
+import { type SessionRules, vpnSessionOf } from '../../domain/devices/vpn-session.ts';
 import { ONLINE_MS } from '../../observe/presence.ts';
+import { say } from '../kit/texts.ts';
 import { bytesInWords } from '../kit/words.ts';
 import { placeInWords } from './packet-words.ts';
 
@@ -25,7 +22,7 @@ export interface SeenDevice {
 /** The state of a device as pages show it. */
 export interface DeviceStatusView {
   readonly badge: 'good' | 'calm' | 'bad' | 'warning';
-  readonly state: 'Online' | 'Offline' | 'Never seen' | Stop['state'];
+  readonly state: string;
   /** ISO; null before the first. */
   readonly handshake: string | null;
   readonly remote: string;
@@ -38,7 +35,7 @@ export interface DeviceStatusView {
 /** Why a device is not served. It is shown instead of what was seen of the device. */
 export interface Stop {
   readonly badge: 'bad' | 'warning';
-  readonly state: 'Switched off' | 'Ended' | 'Owner disabled' | 'VPN session ended';
+  readonly state: string;
 }
 
 /** The fields of a device's owner that decide whether the device is served. */
@@ -49,18 +46,24 @@ export interface SwitchView {
   readonly state: SwitchState;
   /** ISO; null while it is on. */
   readonly disabledAt: string | null;
+  /** Whether its owner switched it off, who then may switch it on again. */
+  readonly isOffByOwner: boolean;
+  /** Whether an administrator switched it off, or let it end: its owner does not remove it then. */
+  readonly isHeld: boolean;
   /** ISO; null if it does not end. */
   readonly ends: string | null;
 }
 
 /** Whether a device is switched off or has ended at a time. */
 export function switchView(
-  device: Pick<DeviceRow, 'disabled_at' | 'expires_at'>,
+  device: Pick<DeviceRow, 'disabled_at' | 'disabled_by' | 'expires_at'>,
   nowMs: number = Date.now(),
 ): SwitchView {
   return {
     state: switchState(device, nowMs),
     disabledAt: device.disabled_at?.toISOString() ?? null,
+    isOffByOwner: device.disabled_by === 'owner',
+    isHeld: isHeld(device, nowMs),
     ends: device.expires_at?.toISOString() ?? null,
   };
 }
@@ -75,25 +78,11 @@ export function stopOf(
   nowMs: number = Date.now(),
 ): Stop | null {
   const switches = switchState(device, nowMs);
-  if (switches === 'off') return { badge: 'bad', state: 'Switched off' };
-  if (switches === 'ended') return { badge: 'bad', state: 'Ended' };
-  if (owner.disabled_at !== null) return { badge: 'bad', state: 'Owner disabled' };
+  if (switches === 'off') return { badge: 'bad', state: say('state.off') };
+  if (switches === 'ended') return { badge: 'bad', state: say('state.ended') };
+  if (owner.disabled_at !== null) return { badge: 'bad', state: say('state.owner_disabled') };
   const { hasEnded } = vpnSessionOf(owner, sessions.configuration, sessions.config, nowMs);
-  return hasEnded ? { badge: 'warning', state: 'VPN session ended' } : null;
-}
-
-/** The rules by which the search of devices decides whether a device is served. */
-export function serviceRules(
-  { configuration, config }: SessionRules,
-  nowMs: number = Date.now(),
-): ServiceRules {
-  const durationMs = sessionSeconds(configuration) * 1_000;
-  return {
-    now: new Date(nowMs),
-    onlineSince: new Date(nowMs - ONLINE_MS),
-    sessionsSince: durationMs === 0 ? null : new Date(Math.max(0, nowMs - durationMs)),
-    requireSignIn: config.vpnSessionRequireSignIn,
-  };
+  return hasEnded ? { badge: 'warning', state: say('state.session_ended') } : null;
 }
 
 /**
@@ -106,12 +95,13 @@ export function deviceStatusView(
   nowMs: number = Date.now(),
 ): DeviceStatusView {
   const { latest_handshake: handshake, remote_ip: ip, remote_port: port } = seen;
+  const notOnline = handshake === null ? 'state.never_seen' : 'state.offline';
   const isOnline = handshake !== null && isWithin(handshake, ONLINE_MS, nowMs);
   return {
     badge: stop?.badge ?? (isOnline ? 'good' : 'calm'),
-    state: stop?.state ?? (isOnline ? 'Online' : handshake === null ? 'Never seen' : 'Offline'),
+    state: stop?.state ?? say(isOnline ? 'state.online' : notOnline),
     handshake: handshake === null ? null : showTime(handshake),
-    remote: ip === null ? 'unknown' : placeInWords(ip, port),
+    remote: ip === null ? say('device.unknown') : placeInWords(ip, port),
     downloaded: bytesInWords(seen.tx_bytes ?? 0),
     uploaded: bytesInWords(seen.rx_bytes ?? 0),
     rxBytes: seen.rx_bytes ?? 0,

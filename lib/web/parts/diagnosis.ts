@@ -5,7 +5,7 @@ import { askDiagnosis, askUnknownSenders } from '../../observe/diagnosis/ask.ts'
 import type { Diagnosed } from '../../observe/diagnosis/diagnose.ts';
 import type { Diagnosis, ShownAttempt, ShownSender } from '../../observe/diagnosis/fields.ts';
 import { endpointInWords } from '../../observe/diagnosis/place.ts';
-import { ownerWords } from '../../observe/diagnosis/words.ts';
+import { offByYou, ownerWords } from '../../observe/diagnosis/words.ts';
 import { ApiError } from '../../kit/http/errors.ts';
 import { reasonInWords } from '../../domain/policy/reason-words.ts';
 import type { Web } from '../kit/web.ts';
@@ -26,7 +26,7 @@ interface Line {
 
 /** What the page of a device shows to administrators. */
 export interface DiagnosisView {
-  readonly code: string;
+  readonly code: Diagnosis['code'];
   readonly badge: 'good' | 'bad' | '';
   readonly text: string;
   readonly advice: string;
@@ -57,7 +57,9 @@ export async function ownDiagnosisView(
   device: Diagnosed,
 ): Promise<Pick<DiagnosisView, 'badge' | 'text' | 'advice'> | null> {
   const found = await orNull(askDiagnosis(web.services, web.recall, device));
-  return found === null ? null : { badge: badgeOf(found.code), ...ownerWords[found.code] };
+  if (found === null) return null;
+  const isOffByYou = found.code === 'device_off' && device.disabled_by === 'owner';
+  return { badge: badgeOf(found.code), ...(isOffByYou ? offByYou : ownerWords[found.code]) };
 }
 
 /** What the dashboard shows of unknown senders. */

@@ -9,6 +9,7 @@ import { inTime } from '../../kit/http/in-time.ts';
 import type { Rooms } from '../../rooms.ts';
 import { TOKEN_FIELD, textOf, textsOf } from '../kit/form-token.ts';
 import type { Web } from '../kit/web.ts';
+import { counted } from '../kit/words.ts';
 import { type Cell, flowRow, namesOf } from './live-rows.ts';
 
 /** The field that says what a person answered to the question. */
@@ -124,8 +125,4 @@ function hiddenOf(request: Request): [name: string, value: string][] {
 function flowsInWords(count: number, people: number): string {
   if (count === 0) return 'no flow';
   return `${counted(count, 'flow', 'flows')} of ${counted(people, 'person', 'people')}`;
-}
-
-function counted(count: number, one: string, several: string): string {
-  return `${count.toLocaleString('en')} ${count === 1 ? one : several}`;
 }

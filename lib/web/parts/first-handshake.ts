@@ -2,8 +2,10 @@
 // what the gateway knows of the reason. Administrators and owners read their own words.
 
 import type { DeviceRow } from '../../../models/index.ts';
+import { ownerWords } from '../../observe/diagnosis/words.ts';
+import { say } from '../kit/texts.ts';
 import type { Web } from '../kit/web.ts';
-import { diagnosisView, ownDiagnosisView } from './diagnosis.ts';
+import { diagnosisView } from './diagnosis.ts';
 
 /** What the page shows. */
 export interface FirstHandshake {
@@ -15,23 +17,21 @@ export interface FirstHandshake {
 /** Findings that say only that nothing is there yet. */
 const NOT_YET = new Set(['nothing_arrived', 'under_way']);
 
-const WAITING = 'Waiting for the first handshake. Import the file and switch the tunnel on.';
-
 /** Judges a device from what the gateway saw of it. */
 export async function firstHandshake(
   web: Web,
   device: DeviceRow,
   isOwn: boolean,
 ): Promise<FirstHandshake> {
-  const found = await diagnosisView(web, device);
+  const found = device.latest_handshake === null ? await diagnosisView(web, device) : null;
   if (device.latest_handshake !== null || found?.badge === 'good')
-    return { isConnected: true, text: 'Connected: the device has made a handshake.', advice: '' };
+    return { isConnected: true, text: say('handshake.connected'), advice: '' };
   // A gateway that does not answer has seen nothing.
-  if (found === null) return { isConnected: false, text: WAITING, advice: '' };
-  const { text, advice } = isOwn ? ((await ownDiagnosisView(web, device)) ?? found) : found;
+  if (found === null) return { isConnected: false, text: say('handshake.waiting'), advice: '' };
+  const { text, advice } = isOwn ? ownerWords[found.code] : found;
   return {
     isConnected: false,
-    text: NOT_YET.has(found.code) ? WAITING : text,
+    text: NOT_YET.has(found.code) ? say('handshake.waiting') : text,
     advice,
   };
 }

@@ -2,6 +2,7 @@
 // are shown until all are done, or until the administrator puts them away.
 
 import type { Request } from '@hapi/hapi';
+import { hasSeveralUsers } from '../../../models/index.ts';
 import { defaultSettings } from '../../domain/devices/settings.ts';
 import { endpoint } from '../../installation/doctor/serving.ts';
 import type { Typed } from '../kit/form.ts';
@@ -53,7 +54,6 @@ export async function firstStepsView(
   await web.recall.refresh();
   const present = defaultSettings(await web.recall.configuration(), config).endpoint;
   const finding = endpoint(present);
-  const people = await database.models.User.findAll({ attributes: ['id'], limit: 2 });
   const view: FirstStepsView = {
     email: user.email,
     address: {
@@ -65,7 +65,7 @@ export async function firstStepsView(
       locked: fixedSentence(web, ENDPOINT),
       externalUrl: config.externalUrl,
     },
-    hasPerson: people.length > 1,
+    hasPerson: await hasSeveralUsers(database),
     hasDevice: fleet.devices !== '0',
     hasHandshake: fleet.handshakes.length > 0,
   };

@@ -7,29 +7,25 @@ import {
   readDevices,
   readFleetStatus,
   readLatestHandshakes,
-  type FleetStatus,
 } from '../../../models/index.ts';
 import type { SessionRules } from '../../domain/devices/vpn-session.ts';
+import { serviceRules } from '../../observe/service-rules.ts';
 import type { Services } from '../../services.ts';
-import { deviceStatusView, serviceRules } from './device-status.ts';
+import { deviceStatusView } from './device-status.ts';
 import type { GatewayProblem } from './gateway-problems.ts';
 import { ownerEmails } from './owners.ts';
 import { isOfDevices, reasonInWords } from '../../domain/policy/reason-words.ts';
-import { inOrder } from '../kit/searched.ts';
+import { inOrder } from '../../kit/records/in-order.ts';
 import { bytesInWords } from '../kit/words.ts';
+import { Rates } from './rates.ts';
 
 /** How long a reading is used. */
 const KEEP_MS = 500;
-/** The traffic is the mean of these last milliseconds, because gateways report once a second. */
-const RATE_MS = 4_000;
-const READINGS_MAX = 20;
 const HANDSHAKES = 8;
 const PROBLEMS = 20;
 
 /** What the dashboard shows. */
 export interface FleetView {
-  /** Unix time in ms. */
-  readonly at: number;
   readonly online: string;
   readonly devices: string;
   readonly down: string;
@@ -70,10 +66,6 @@ interface Handshake {
   readonly remote: string;
 }
 
-interface Reading extends FleetStatus {
-  readonly atMs: number;
-}
-
 /** What the dashboard needs besides rows and packets. */
 interface Asked {
   readonly sessions: () => Promise<SessionRules>;
@@ -84,7 +76,7 @@ interface Asked {
 export class Fleet {
   readonly #services: Pick<Services, 'database' | 'observed'>;
   readonly #asked: Asked;
-  readonly #readings: Reading[] = [];
+  readonly #rates = new Rates();
   #last: { readonly untilMs: number; readonly view: Promise<FleetView> } | null = null;
 
   constructor(services: Pick<Services, 'database' | 'observed'>, asked: Asked) {
@@ -111,13 +103,12 @@ export class Fleet {
       database,
       serviceRules(await this.#asked.sessions(), nowMs),
     );
-    const { down, up } = this.#rates({ ...status, atMs: nowMs });
+    const { down, up } = this.#rates.note('', { ...status, atMs: nowMs });
     const all = Object.entries(observed?.drops() ?? {}).toSorted(([, a], [, b]) => b - a);
     const drops = all.filter(([reason]) => isOfDevices(reason));
     const problems = observed?.problems() ?? [];
     const dropped = drops.reduce((sum, [, count]) => sum + count, 0);
     return {
-      at: nowMs,
       online: String(status.online),
       devices: String(status.devices),
       down: `${bytesInWords(down)}/s`,
@@ -133,31 +124,6 @@ export class Fleet {
       })),
       problemsMore: Math.max(0, problems.length - PROBLEMS),
       handshakes: await this.#handshakes(),
-    };
-  }
-
-  /** Bytes a second over the last readings; down is what was sent to devices. */
-  #rates(reading: Reading): { down: number; up: number } {
-    const readings = this.#readings;
-    readings.push(reading);
-    while (
-      readings.length > READINGS_MAX ||
-      (readings.length > 2 && (readings[1]?.atMs ?? 0) <= reading.atMs - RATE_MS)
-    )
-      readings.shift();
-    const [first = reading] = readings;
-    const seconds = (reading.atMs - first.atMs) / 1_000;
-    // Nobody looked for a while, or the clock was set back: only the next reading gives a rate.
-    if (seconds <= 0 || seconds > 2 * (RATE_MS / 1_000)) {
-      readings.splice(0, readings.length, reading);
-      return { down: 0, up: 0 };
-    }
-    // The sum falls when a device is deleted.
-    const rate = (before: number, after: number): number =>
-      Math.round(Math.max(0, after - before) / seconds);
-    return {
-      down: rate(first.txBytes, reading.txBytes),
-      up: rate(first.rxBytes, reading.rxBytes),
     };
   }
 

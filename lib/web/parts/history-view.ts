@@ -6,7 +6,7 @@ import { readMinutes } from '../../observe/history/minutes.ts';
 import { MINUTE_S } from '../../observe/history/recent-traffic.ts';
 import { spanOf } from '../../observe/history/span.ts';
 import {
-  readAllTraffic,
+  readAllPoints,
   readTraffic,
   type Traffic,
   type TrafficOf,
@@ -60,6 +60,8 @@ export const TRAFFIC_FILE = '/traffic.csv';
 interface HistorySubject {
   readonly kind: TrafficOf;
   readonly id: string;
+  /** The page on which it is, behind the path of the record; left out: the record's first. */
+  readonly page?: string;
 }
 
 /** What a page shows of the time that was chosen. */
@@ -92,7 +94,7 @@ export async function chosenTraffic(
   if (span === null) return null;
   const traffic =
     kind === 'all'
-      ? await readAllTraffic(database, span)
+      ? await readAllPoints(database, span)
       : await readTraffic(database, kind, id, span);
   return { range, traffic, isOfOneGateway: false };
 }
@@ -102,13 +104,16 @@ export interface HistoryView {
   /** Where it is as a file. */
   readonly file: string;
   readonly tabs: readonly { href: string; label: string; isCurrent: boolean }[];
-  readonly label: string;
+  /** The time that is shown, behind the words *the last*. */
+  readonly last: string;
   readonly isOfOneGateway: boolean;
   /** For the chart: Unix time in seconds. */
   readonly from: number;
   readonly to: number;
   readonly step: number;
   readonly columns: readonly { readonly words: string; readonly isDrawn: boolean }[];
+  /** Whether any bytes were carried, which a chart shows. */
+  readonly isDrawn: boolean;
   /** Steps in which something was counted, the latest first. */
   readonly lines: readonly {
     readonly at: number;
@@ -117,7 +122,7 @@ export interface HistoryView {
   }[];
 }
 
-/** Makes what a page shows of a history; null where none is kept. `path` is that of the page. */
+/** Makes what a page shows of a history; null where none is kept. `path` is that of the record. */
 export async function historyView(
   web: Web,
   request: Request,
@@ -139,17 +144,20 @@ export async function historyView(
   }));
   return {
     tabs: RANGES.map(({ name, label }) => ({
-      href: `${path}?range=${name}#history`,
+      href: `${path}${of.page ?? ''}?range=${name}#history`,
       label,
       isCurrent: name === range.name,
     })),
     file: `${path}${TRAFFIC_FILE}?range=${range.name}`,
-    label: range.label,
+    last: range.label.replace(/^1 /, ''),
     isOfOneGateway,
     from: Date.parse(traffic.from) / 1_000,
     to: Date.parse(traffic.to) / 1_000,
     step: traffic.step,
     columns: columns.map(([name, words]) => ({ words, isDrawn: isBytes(name) })),
+    isDrawn: lines.some(({ cells }) =>
+      cells.some(({ count }, i) => count > 0 && isBytes(columns[i]?.[0] ?? '')),
+    ),
     lines: lines.filter(({ cells }) => cells.some(({ count }) => count > 0)).toReversed(),
   };
 }

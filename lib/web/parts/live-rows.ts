@@ -3,6 +3,7 @@
 import { type Database, readRules } from '../../../models/index.ts';
 import type { ShownEndedFlow, ShownFlow, ShownRefusal } from '../../observe/live/fields.ts';
 import { bytesInWords } from '../kit/words.ts';
+import { ownerEmails } from './owners.ts';
 import {
   acceptHref,
   addressCell,
@@ -15,7 +16,7 @@ import { ruleInWords } from './rule-words.ts';
 
 /** Names of devices and rules, by id. */
 export interface Names {
-  readonly devices: ReadonlyMap<string, string>;
+  readonly devices: ReadonlyMap<string, { readonly name: string; readonly owner: string }>;
   readonly rules: ReadonlyMap<string, string>;
 }
 
@@ -36,13 +37,16 @@ export async function namesOf(
     devices.size === 0
       ? []
       : await database.models.Device.findAll({
-          attributes: ['id', 'name'],
+          attributes: ['id', 'name', 'user_id'],
           where: { id: [...devices] },
         }),
     rules.size === 0 ? [] : await readRules(database, { ids: [...rules] }),
   ];
+  const owners = await ownerEmails(database, deviceRows);
   return {
-    devices: new Map(deviceRows.map(({ id, name }) => [id, name])),
+    devices: new Map(
+      deviceRows.map(({ id, name, user_id }) => [id, { name, owner: owners.get(user_id) ?? '' }]),
+    ),
     rules: new Map(ruleRows.map((rule) => [rule.id, ruleInWords(rule)])),
   };
 }
@@ -56,7 +60,7 @@ const BY = {
   nothing: 'nothing: a host opened it',
 } as const;
 
-/** The cells of a flow. */
+/** The cells of a flow. Many people have a “phone”, so each device is named with its owner. */
 export function flowRow(flow: ShownFlow, names: Names): Cell[] {
   return [
     endCell(names, flow.source_device_id, placeInWords(flow.source, flow.source_port)),
@@ -107,9 +111,10 @@ export function refusalRow(one: ShownRefusal, names: Names): Cell[] {
 }
 
 function deviceCell(names: Names, id: string | null, help: string): Cell {
-  const name = id === null ? undefined : names.devices.get(id);
-  if (name === undefined) return { text: 'removed', help };
-  return { text: name, href: `/devices/${id}`, help };
+  const device = id === null ? undefined : names.devices.get(id);
+  if (device === undefined) return { text: 'removed', help };
+  const { name, owner } = device;
+  return { text: name, href: `/devices/${id}`, help: [owner, help].filter(Boolean).join(' · ') };
 }
 
 function endCell(names: Names, id: string | null, place: string, protocol = ''): Cell {

@@ -1,37 +1,61 @@
-// The live values of pages: one sampler for the whole process asks the database once a second for
-// all devices that somebody looks at, and sends each looker what concerns them. Nothing is asked
-// while nobody looks. A stream ends with the session that opened it, with the device, and with the
-// server.
+// The live values of pages: one sampler for the whole process asks once a second for all devices
+// and lists that somebody looks at, and sends each looker what concerns them. Nothing is asked
+// while nobody looks. A stream ends with the session that opened it, the device, and the server.
 
 import { Readable } from 'node:stream';
-import { type Database, Op } from '../../../models/index.ts';
+import { type Database, hasOtherRunning, Op } from '../../../models/index.ts';
 import { ApiError } from '../../kit/http/errors.ts';
 import type { Recall } from '../../kit/records/recall.ts';
-import type { LiveSession } from '../../auth/sessions.ts';
+import type { LiveSession, Viewer } from '../../auth/sessions.ts';
 import { isAlive } from '../../kit/records/session-life.ts';
 import type { SessionRules } from '../../domain/devices/vpn-session.ts';
 import { describeError } from '../../kit/process/log.ts';
 import type { Services } from '../../services.ts';
-import { readOthersRunning } from '../../observe/whereabouts.ts';
-import { deviceStatusView, type SeenDevice, stopOf } from './device-status.ts';
 import { Fleet, type FleetView } from './fleet.ts';
 import { type Asked, dashboardProblems } from './gateway-problems.ts';
+import { readWatched, watchedStatus } from './live-devices.ts';
+import { type LiveValues, liveValues, ValueNews } from './live-values.ts';
+import { type LiveList, type LivePage, PageNews } from './live-list.ts';
 
 const SAMPLE_MS = 1_000;
-/** Streams of one process, and of one session: more windows than a person looks at. */
+/** Streams of one process, and how many of them administrators alone may have. */
 const STREAMS_MAX = 1_000;
-const STREAMS_PER_SESSION_MAX = 12;
-/** What a looker may leave unread, who is then cut off: some minutes of values. */
+const STREAMS_OF_ADMINISTRATORS = 200;
+/** Streams of one user in all browsers: more windows than a person looks at. */
+const STREAMS_PER_USER_MAX = 24;
+/** What a looker may leave unread, who is then cut off: minutes, or seconds of a busy list. */
 const UNREAD_BYTES_MAX = 65_536;
+/** After so many seconds without news a comment says that the stream is there, also to proxies. */
+const QUIET_MAX = 15;
+const COMMENT = ':\n\n';
+const END = 'event: end\ndata: {}\n\n';
 
-/** One window that shows a device, or all of them together. */
+/** One window that shows a device, all of them together, or a list. */
 interface Looker {
   /** Null: the fleet. */
   readonly deviceId: string | null;
-  readonly sessionId: string;
+  readonly list: Listed | null;
+  readonly values: ValueNews;
+  readonly viewer: Viewer;
   readonly stream: Readable;
   /** When the latest step began that was sent, Unix time in seconds. */
   sentS: number;
+  /** For how many seconds nothing was sent. */
+  quiet: number;
+}
+
+/** A list that a window shows. */
+interface Listed {
+  readonly list: LiveList;
+  readonly page: LivePage;
+  readonly news: PageNews;
+}
+
+/** What lookers are sent of a device, or of all of them. */
+interface View {
+  /** Whose the device is at this moment. */
+  readonly ownerId: string | null;
+  readonly values: LiveValues;
 }
 
 /** Whether other gateways serve the database too; charts then say that they show one of several. */
@@ -39,16 +63,8 @@ export async function isOneOfSeveral({
   database,
   live,
 }: Pick<Services, 'database' | 'live'>): Promise<boolean> {
-  return live !== undefined && (await readOthersRunning(database, live.id)).length > 0;
+  return live !== undefined && (await hasOtherRunning(database, live.id));
 }
-
-const NEVER_SEEN: SeenDevice = {
-  latest_handshake: null,
-  remote_ip: null,
-  remote_port: null,
-  rx_bytes: null,
-  tx_bytes: null,
-};
 
 /** The live values of one process. */
 export class LiveStatus {
@@ -83,19 +99,35 @@ export class LiveStatus {
   }
 
   /**
-   * A stream of server-sent events about a device, or, for null, about all of them: `status` once a
-   * second, `end` where there is nothing more to come. The caller has checked that the session may
-   * see it.
+   * A stream of server-sent events about a device, or, for null, about all of them: `status` with
+   * all values, then with those that changed; `end` where there is nothing more to come. The caller
+   * has checked that the session may see it.
    */
-  follow(deviceId: string | null, sessionId: string): Readable {
-    const ofSession = [...this.#lookers].filter((looker) => looker.sessionId === sessionId);
-    if (this.#lookers.size >= STREAMS_MAX || ofSession.length >= STREAMS_PER_SESSION_MAX)
+  follow(deviceId: string | null, viewer: Viewer): Readable {
+    return this.#look({ deviceId, list: null }, viewer);
+  }
+
+  /** Such a stream about a page of a list: `rows` where something is new there. */
+  followList(list: LiveList, page: LivePage, viewer: Viewer): Readable {
+    const news = new PageNews(page, list);
+    const what = { deviceId: null, list: { list, page, news } };
+    const stream = this.#look(what, viewer);
+    // The head of the answer goes out with its first bytes.
+    if (!this.#isClosed) stream.push(COMMENT);
+    return stream;
+  }
+
+  #look(what: Pick<Looker, 'deviceId' | 'list'>, viewer: Viewer): Readable {
+    const { userId, isAdministrator } = viewer;
+    const ofUser = [...this.#lookers].filter((looker) => looker.viewer.userId === userId);
+    const most = isAdministrator ? STREAMS_MAX : STREAMS_MAX - STREAMS_OF_ADMINISTRATORS;
+    if (this.#lookers.size >= most || ofUser.length >= STREAMS_PER_USER_MAX)
       throw new ApiError('too_many_requests', {
         reason: 'too_many_live_pages',
         detail: 'too many live pages',
       });
     const stream = new Readable({ read: () => undefined, highWaterMark: UNREAD_BYTES_MAX });
-    const looker = { deviceId, sessionId, stream, sentS: 0 };
+    const looker = { ...what, values: new ValueNews(), viewer, stream, sentS: 0, quiet: 0 };
     stream.once('close', () => this.#lookers.delete(looker));
     if (this.#isClosed) {
       stream.push(null);
@@ -135,52 +167,84 @@ export class LiveStatus {
     const lookers = [...this.#lookers];
     try {
       const sessions = await this.#liveSessions(lookers);
-      const views = await this.#views(lookers);
-      for (const looker of lookers) {
+      const mayLook = ({ deviceId, list, viewer }: Looker): boolean => {
+        const session = sessions.get(viewer.sessionId);
+        const isFree = list === null ? deviceId !== null : !list.list.isForAdministrators;
+        return session !== undefined && (isFree || session.user.role === 'admin');
+      };
+      const allowed = lookers.filter(mayLook);
+      for (const looker of lookers) if (!mayLook(looker)) this.#end(looker);
+      const views = await this.#views(allowed);
+      for (const looker of allowed.filter(({ list }) => list === null)) {
         const view = views.get(looker.deviceId);
-        if (view === undefined || !sessions.has(looker.sessionId)) {
-          this.#send(looker, 'event: end\ndata: {}\n\n');
-          this.#finish(looker);
-        } else this.#send(looker, `event: status\ndata: ${this.#withChart(looker, view)}\n\n`);
+        const isAdministrator = sessions.get(looker.viewer.sessionId)?.user.role === 'admin';
+        const isOwn = view?.ownerId === looker.viewer.userId;
+        if (view === undefined || !(isAdministrator || isOwn)) this.#end(looker);
+        // Steps of a chart are sent once, so they cannot wait.
+        else this.#tell(looker, 'status', looker.values.next(view.values, this.#chart(looker)));
       }
+      await this.#tellLists(allowed);
     } catch (error) {
       this.#log.warn({ err: describeError(error) }, 'live values could not be read');
       for (const looker of lookers) this.#send(looker, ': the database is out of reach\n\n');
     }
   }
 
-  /** Adds the steps of the chart that the looker has not: with the first event all of them. */
-  #withChart(looker: Looker, view: string): string {
-    if (this.#recent === undefined) return view;
+  /** Reads each list once for all who look at it, and sends each what is new to them. */
+  async #tellLists(lookers: readonly Looker[]): Promise<void> {
+    const shown = lookers.flatMap((looker) =>
+      looker.list === null ? [] : [{ looker, ...looker.list }],
+    );
+    for (const [list, some] of Map.groupBy(shown, ({ list: one }) => one))
+      try {
+        const pages = some.map(({ page }) => page);
+        const read = await list.read(pages, Date.now());
+        for (const { looker, page, news } of some) {
+          const rows = read.get(page);
+          this.#tell(looker, 'rows', rows === undefined ? null : news.next(rows));
+        }
+      } catch (error) {
+        // The other lists go on.
+        this.#log.warn({ err: describeError(error) }, 'a live list could not be read');
+        for (const { looker } of some) this.#send(looker, ': this list could not be read\n\n');
+      }
+  }
+
+  /** The steps of the chart that the looker has not: with the first event all of them. */
+  #chart(looker: Looker): LiveValues {
+    if (this.#recent === undefined) return new Map();
     const chart = this.#recent.live(looker.deviceId, looker.sentS);
     // The latest one may not be over, and is sent again.
     looker.sentS = Math.max(looker.sentS, chart.from + (chart.down.length - 1) * chart.step);
-    return `${view.slice(0, -1)},"chart":${JSON.stringify(chart)}}`;
+    return liveValues({ chart });
   }
 
-  async #liveSessions(lookers: readonly Looker[]): Promise<ReadonlySet<string>> {
-    const ids = [...new Set(lookers.map(({ sessionId }) => sessionId))];
+  async #liveSessions(lookers: readonly Looker[]): Promise<ReadonlyMap<string, LiveSession>> {
+    const ids = [...new Set(lookers.map(({ viewer }) => viewer.sessionId))];
     const rows = await this.#database.models.Session.findAll({
       where: { id: { [Op.in]: ids } },
       include: [{ association: 'user', required: true }],
     });
     const nowMs = Date.now();
     const alive = (rows as LiveSession[]).filter((row) => isAlive(row, nowMs));
-    return new Set(alive.map(({ id }) => id));
+    return new Map(alive.map((session) => [session.id, session]));
   }
 
   /** What lookers are sent, by what they look at. */
-  async #views(lookers: readonly Looker[]): Promise<ReadonlyMap<string | null, string>> {
-    const views = new Map<string | null, string>();
-    const devices = await this.#seenDevices(lookers);
+  async #views(lookers: readonly Looker[]): Promise<ReadonlyMap<string | null, View>> {
+    const views = new Map<string | null, View>();
+    const ids = new Set(lookers.map(({ deviceId }) => deviceId).filter((id) => id !== null));
+    const devices = await readWatched(this.#database, { id: [...ids] });
     const at = Date.now();
-    const sessions = devices.length === 0 ? null : await this.#sessions();
-    for (const { id, status, user, ...device } of devices) {
-      const stop = sessions === null ? null : stopOf(device, user, sessions, at);
-      views.set(id, JSON.stringify({ ...deviceStatusView(status, stop, at), at }));
-    }
-    if (lookers.some(({ deviceId }) => deviceId === null))
-      views.set(null, JSON.stringify(await this.#fleet.read()));
+    const rules = devices.length === 0 ? null : await this.#sessions();
+    for (const device of devices)
+      if (rules !== null)
+        views.set(device.id, {
+          ownerId: device.user_id,
+          values: liveValues(watchedStatus(device, rules, at)),
+        });
+    if (lookers.some(({ deviceId, list }) => deviceId === null && list === null))
+      views.set(null, { ownerId: null, values: liveValues(await this.#fleet.read()) });
     return views;
   }
 
@@ -190,24 +254,11 @@ export class LiveStatus {
     return { configuration: await this.#recall.configuration(), config: this.#config };
   }
 
-  /** Devices that are there, with their owners and statuses. */
-  async #seenDevices(lookers: readonly Looker[]) {
-    const wanted = lookers.map(({ deviceId }) => deviceId).filter((id) => id !== null);
-    const ids = [...new Set(wanted)];
-    if (ids.length === 0) return [];
-    const rows = await this.#database.models.Device.findAll({
-      attributes: ['id', 'disabled_at', 'expires_at'],
-      where: { id: { [Op.in]: ids } },
-      include: [
-        { association: 'status', required: false },
-        { association: 'user', required: true },
-      ],
-    });
-    return rows.flatMap(({ id, disabled_at, expires_at, status, user }) =>
-      user === undefined
-        ? []
-        : [{ id, disabled_at, expires_at, status: status ?? NEVER_SEEN, user }],
-    );
+  /** Sends an event; null: there is no news. */
+  #tell(looker: Looker, event: 'status' | 'rows', data: string | null): void {
+    looker.quiet = data === null ? looker.quiet + 1 : 0;
+    if (data !== null) this.#send(looker, `event: ${event}\ndata: ${data}\n\n`);
+    else if (looker.quiet % QUIET_MAX === 0) this.#send(looker, COMMENT);
   }
 
   /** Nothing follows the end of a stream, which may come while the database is asked. */
@@ -215,6 +266,11 @@ export class LiveStatus {
     if (!this.#lookers.has(looker)) return;
     looker.stream.push(text);
     if (looker.stream.readableLength > UNREAD_BYTES_MAX) looker.stream.destroy();
+  }
+
+  #end(looker: Looker): void {
+    this.#send(looker, END);
+    this.#finish(looker);
   }
 
   #finish(looker: Looker): void {

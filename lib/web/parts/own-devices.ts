@@ -2,27 +2,19 @@
 // only their own devices here; administrators find those of everybody.
 
 import type { Request } from '@hapi/hapi';
-import {
-  type DeviceRow,
-  noteClientFile,
-  readClientFiles,
-  readDevices,
-} from '../../../models/index.ts';
+import { type DeviceRow, noteClientFile, readDevices } from '../../../models/index.ts';
 import { validateDevice } from '../../domain/devices/devices.ts';
 import { isUuid } from '../../kit/validation/fields.ts';
 import type { Errors } from '../../kit/validation/validate.ts';
 import type { Caller } from '../../kit/process/caller.ts';
 import { ApiError } from '../../kit/http/errors.ts';
 import { actorId } from '../../kit/http/request-caller.ts';
-import { includedRoutes } from '../../domain/devices/routes.ts';
-import {
-  type ClientConfig,
-  clientConfigOf,
-  clientFileHash,
-} from '../../domain/devices/client-config.ts';
+import { clientFileHash } from '../../domain/devices/client-config.ts';
+import { type FiledDevice, filedDevices } from '../../domain/devices/old-files.ts';
 import { defaultSettings, type SettingValues } from '../../domain/devices/settings.ts';
 import type { SessionRules } from '../../domain/devices/vpn-session.ts';
 import { textOf } from '../kit/form-token.ts';
+import { say } from '../kit/texts.ts';
 import type { FormRights } from './device-form.ts';
 import type { RoomWrite } from './effect.ts';
 import { PageError } from '../../kit/http/page-error.ts';
@@ -32,15 +24,6 @@ import type { Web } from '../kit/web.ts';
 export interface DeviceRights extends FormRights {
   /** Add, change and delete devices. */
   readonly mayManage: boolean;
-}
-
-/** A device and its client's file. */
-export interface FiledDevice {
-  readonly row: DeviceRow;
-  /** What its client's file holds at present. */
-  readonly client: ClientConfig;
-  /** True if the file that was made last is out of date; false also if nobody knows. */
-  readonly isFileOld: boolean;
 }
 
 /** What the person who sent a request may do with their devices at this moment. */
@@ -61,8 +44,8 @@ export async function rightsToManage(web: Web, request: Request): Promise<Device
   const rights = await deviceRights(web, request);
   if (rights.mayManage) return rights;
   throw new PageError('forbidden', {
-    title: 'Managed by an administrator',
-    text: 'Only administrators add, change and remove devices here. Ask one of them.',
+    title: say('my_devices.managed'),
+    text: say('my_devices.managed_more'),
   });
 }
 
@@ -140,13 +123,6 @@ export async function sessionRules({ recall, services }: Web): Promise<SessionRu
 
 /** Devices with their files. */
 export async function withFiles(web: Web, rows: readonly DeviceRow[]): Promise<FiledDevice[]> {
-  const ids = rows.map(({ id }) => id);
-  const files = await readClientFiles(web.services.database, ids);
-  const defaults = await settingDefaults(web);
-  const included = await includedRoutes(web.services.database, await web.recall.configuration());
-  return rows.map((row) => {
-    const client = clientConfigOf(row, defaults, { ...web.services, included });
-    const noted = files.get(row.id);
-    return { row, client, isFileOld: noted !== undefined && noted !== clientFileHash(client) };
-  });
+  await web.recall.refresh();
+  return filedDevices(web.services, await web.recall.configuration(), rows);
 }

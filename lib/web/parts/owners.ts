@@ -10,6 +10,7 @@ import {
 } from '../../../models/index.ts';
 import { hasCode } from '../../kit/validation/validate.ts';
 import type { FormErrors } from '../kit/plain-words.ts';
+import type { Suggestion } from '../kit/suggestion.ts';
 
 /** More users than that are not offered in a list. */
 const SUGGESTIONS_MAX = 100;
@@ -32,20 +33,14 @@ export async function groupIdOf({ models }: Database, name: string): Promise<str
   return group?.id ?? NOBODY;
 }
 
-/** The errors of a form in which `group_id` was typed as a name: an unknown one is named. */
-export function groupErrors(errors: FormErrors, name: string): FormErrors {
-  if (!hasCode(errors['group_id'], 'absent')) return errors;
-  return { ...errors, group_id: [`No group has the name “${name}”`] };
-}
-
 /** Names of groups that a form can offer; none where there are too many to choose from. */
-export async function suggestedGroups({ models }: Database): Promise<readonly string[]> {
+export async function suggestedGroups({ models }: Database): Promise<readonly Suggestion[]> {
   const found = await models.Group.findAll({
     attributes: ['name'],
     order: [['name', 'ASC']],
     limit: SUGGESTIONS_MAX + 1,
   });
-  return found.length > SUGGESTIONS_MAX ? [] : found.map(({ name }) => name);
+  return found.length > SUGGESTIONS_MAX ? [] : found.map(({ name }) => ({ value: name }));
 }
 
 /** The name of a group; nothing for none. */
@@ -60,14 +55,24 @@ export function ownerErrors(errors: FormErrors, email: string): FormErrors {
   return { ...errors, user_id: [`No user has the e-mail “${email}”`] };
 }
 
-/** E-mails that a form can offer; none where there are too many to choose from. */
-export async function suggestedOwners(database: Database): Promise<readonly string[]> {
+/** People that a form can offer by e-mail; none where there are too many to choose from. */
+export async function suggestedOwners(database: Database): Promise<readonly Suggestion[]> {
   const found = await database.models.User.findAll({
-    attributes: ['email'],
+    attributes: ['email', 'name'],
     order: [['email_key', 'ASC']],
     limit: SUGGESTIONS_MAX + 1,
   });
-  return found.length > SUGGESTIONS_MAX ? [] : found.map(({ email }) => email);
+  return found.length > SUGGESTIONS_MAX ? [] : found.map(suggestionOf);
+}
+
+/** Some browsers show the label alone, so it has the e-mail too. */
+function suggestionOf(user: Pick<UserRow, 'email' | 'name'>): Suggestion {
+  return { value: user.email, ...(user.name === null ? {} : { label: personInWords(user) }) };
+}
+
+/** A person in one line: the e-mail, and the name beside it, never in its place. */
+export function personInWords({ email, name }: Pick<UserRow, 'email' | 'name'>): string {
+  return name === null ? email : `${email} · ${name}`;
 }
 
 /** The owners of records, by id; a record may be nobody's. */

@@ -17,16 +17,16 @@ type Settings = Pick<Config, 'externalUrl' | 'samlEntityId'>;
 
 const NO_ID = '{id}';
 
-/** Our addresses for an entry of a kind; `entry` is null for a new one. */
+/** Our addresses for an entry of a kind, which may have no id yet. */
 export function addressesToPaste(
   kind: 'oidc' | 'saml',
-  entry: Entry | null,
+  entry: Entry,
   settings: Settings,
 ): Pasted[] {
-  const lines = kind === 'oidc' ? ofOidc(entry ?? {}, settings) : ofSaml(entry ?? {}, settings);
+  const lines = kind === 'oidc' ? ofOidc(entry, settings) : ofSaml(entry, settings);
   return lines.map(([label, value]) => ({
     label,
-    value: entry === null ? value.replaceAll(encodeURIComponent(NO_ID), NO_ID) : value,
+    value: entry.id === undefined ? value.replaceAll(encodeURIComponent(NO_ID), NO_ID) : value,
   }));
 }
 

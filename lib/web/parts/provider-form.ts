@@ -29,23 +29,26 @@ export interface ProviderForm {
 /** The box “trusted”, which is not a field of the configuration. */
 export const TRUSTED = 'is_trusted';
 
-const common: Section['fields'] = [
-  {
-    name: 'label',
-    label: 'Label',
-    help: 'The sign-in button shows it: “Sign in with …”.',
-    isRequired: true,
-  },
-  {
-    name: 'id',
-    label: 'Id',
-    help: 'Letters, digits, dot, dash and underscore; part of the sign-in address. It cannot be changed later.',
-    isRequired: true,
-  },
-];
+/** Behind what the fields fold that most entries leave as they are; the page says what is usual. */
+const ADVANCED: NonNullable<Section['folds']> = { label: 'Advanced', usual: {} };
+
+const labelField: Section['fields'][number] = {
+  name: 'label',
+  label: 'Label',
+  help: 'The sign-in button shows it: “Sign in with …”.',
+  isRequired: true,
+};
+
+const idField: Section['fields'][number] = {
+  name: 'id',
+  label: 'Id',
+  help: 'Letters, digits, dot, dash and underscore; part of the addresses to paste, which follow it when you test or add the provider. It cannot be changed later.',
+  isRequired: true,
+};
 
 const whoComesIn: Section = {
   legend: 'Who comes in',
+  folds: ADVANCED,
   fields: [
     {
       name: 'auto_create_users',
@@ -80,6 +83,7 @@ const groupsAttribute: Section['fields'][number] = {
 function groupsSection(where: Section['fields'][number]): Section {
   return {
     legend: 'Groups',
+    folds: ADVANCED,
     fields: [
       where,
       {
@@ -165,12 +169,11 @@ export const providerForms: Readonly<Record<'oidc' | 'saml', ProviderForm>> = {
     title: 'OpenID Connect',
     list: 'openid_connect_providers',
     signInPath: '/auth/oidc/',
-    fresh: { scope: 'openid email profile' },
+    fresh: { id: 'sso', scope: 'openid email profile' },
     sections: [
-      { fields: common },
       {
-        legend: 'At the provider',
         fields: [
+          labelField,
           {
             name: 'discovery_document_uri',
             label: 'Discovery document',
@@ -185,6 +188,13 @@ export const providerForms: Readonly<Record<'oidc' | 'saml', ProviderForm>> = {
             autocomplete: 'new-password',
             help: 'Kept encrypted and not shown here.',
           },
+        ],
+      },
+      {
+        legend: 'At the provider',
+        folds: ADVANCED,
+        fields: [
+          idField,
           authMethod,
           {
             name: 'scope',
@@ -209,16 +219,16 @@ export const providerForms: Readonly<Record<'oidc' | 'saml', ProviderForm>> = {
     list: 'saml_identity_providers',
     signInPath: '/auth/saml/auth/signin/',
     fresh: {
+      id: 'saml',
       sign_requests: true,
       sign_metadata: true,
       signed_assertion_in_resp: true,
       signed_envelopes_in_resp: true,
     },
     sections: [
-      { fields: common },
       {
-        legend: 'At the provider',
         fields: [
+          labelField,
           {
             name: 'metadata_url',
             label: 'Metadata address',
@@ -232,6 +242,14 @@ export const providerForms: Readonly<Record<'oidc' | 'saml', ProviderForm>> = {
             rows: 8,
             help: 'The XML that the provider gives out. With an address it may stay empty; what is pasted here is then used until the next fetch.',
           },
+          emailAttribute,
+        ],
+      },
+      {
+        legend: 'At the provider',
+        folds: ADVANCED,
+        fields: [
+          idField,
           {
             name: 'entity_id',
             label: 'Entity id of the provider',
@@ -243,11 +261,11 @@ export const providerForms: Readonly<Record<'oidc' | 'saml', ProviderForm>> = {
             label: 'Base address',
             help: 'Prefix of our addresses. Empty: the one under EXTERNAL_URL.',
           },
-          emailAttribute,
         ],
       },
       {
         legend: 'Signatures',
+        folds: ADVANCED,
         fields: [
           { name: 'sign_requests', label: 'We sign our requests', kind: 'box' },
           { name: 'sign_metadata', label: 'We sign our metadata', kind: 'box' },
@@ -269,12 +287,19 @@ export const providerForms: Readonly<Record<'oidc' | 'saml', ProviderForm>> = {
 /** Fields that are a name and a value, typed as one text. */
 const PAIRS = ['required_claim', 'required_attribute'] as const;
 
-/** The questions about an entry that exists: a secret is kept where nothing is typed. */
-export function changeSections({ sections }: ProviderForm): readonly Section[] {
+/**
+ * The questions, of which those that are folded away show themselves where an entry is not as
+ * `usual`. Of an entry that exists, a secret is kept where nothing is typed.
+ */
+export function shownSections(
+  { sections }: ProviderForm,
+  { usual, isNew }: { readonly usual: Typed; readonly isNew: boolean },
+): readonly Section[] {
   return sections.map((section) => ({
     ...section,
+    ...(section.folds === undefined ? {} : { folds: { ...section.folds, usual } }),
     fields: section.fields.map((field) =>
-      field.kind === 'secret'
+      field.kind === 'secret' && !isNew
         ? { ...field, help: `${field.help ?? ''} Empty: it stays as it is.`.trim() }
         : field,
     ),

@@ -3,14 +3,15 @@
 import type { Database } from '../../../models/index.ts';
 import type { Shown } from '../../kit/records/shown.ts';
 import { inputOf, type Section, type Typed, typedFrom } from '../kit/form.ts';
-import { readWhose } from './rule-whose.ts';
+import type { Web } from '../kit/web.ts';
+import { readWhose, whoseText } from './rule-whose.ts';
 
 /**
  * What was typed, as fields of the API. The form asks for a protocol once, and the API has a field
  * of its own for one without ports. A rule is enforced unless its box says that it is not, so that
  * no form without the box stages a rule.
  */
-export function ruleInput(typed: Typed): Record<string, unknown> {
+function ruleInput(typed: Typed): Record<string, unknown> {
   const { staged, whose: _whose, ...input } = inputOf(typed, ruleForm);
   const isIcmp = typed['port_type'] === 'icmp';
   return {
@@ -25,8 +26,13 @@ export async function ruleRecord(database: Database, typed: Typed): Promise<obje
   return { ...ruleInput(typed), ...(await readWhose(database, typed['whose'] ?? '')) };
 }
 
-/** A rule as it is shown, in the fields of the form. */
-export function typedRule(rule: Shown): Typed {
+/** A rule as it is now, in the fields of the form. */
+export async function presentRule({ rooms, services }: Web, id: string): Promise<Typed> {
+  const { user_id, group_id, ...rule } = await rooms.rules.show(id);
+  return typedRule({ ...rule, whose: await whoseText(services.database, { user_id, group_id }) });
+}
+
+function typedRule(rule: Shown): Typed {
   const port_type = rule['protocol'] ?? rule['port_type'];
   return typedFrom({ ...rule, port_type, staged: rule['enforced'] === false }, ruleForm);
 }

@@ -2,9 +2,11 @@
 // a group, with the word `group` before it where a user could be meant.
 
 import { findUsersAndGroups, readUsers, type Database } from '../../../models/index.ts';
+import { isUuid } from '../../kit/validation/fields.ts';
 import { hasCode } from '../../kit/validation/validate.ts';
 import type { FormErrors } from '../kit/plain-words.ts';
-import { groupIdOf, groupName, ownerIdOf } from './owners.ts';
+import type { Suggestion } from '../kit/suggestion.ts';
+import { groupIdOf, groupName, ownerIdOf, personInWords } from './owners.ts';
 
 /** The word for all users. */
 export const EVERYONE = 'everyone';
@@ -24,12 +26,12 @@ export async function readWhose(database: Database, typed: string): Promise<Whos
   if (text === '' || text.toLowerCase() === EVERYONE) return { user_id: '', group_id: '' };
   if (text.toLowerCase().startsWith(GROUP)) {
     const group_id = await groupIdOf(database, text.slice(GROUP.length).trim());
-    if (isId(group_id)) return { user_id: '', group_id };
+    if (isUuid(group_id)) return { user_id: '', group_id };
   }
   const user_id = await ownerIdOf(database, text);
-  if (isId(user_id)) return { user_id, group_id: '' };
+  if (isUuid(user_id)) return { user_id, group_id: '' };
   const group_id = await groupIdOf(database, text);
-  return isId(group_id) ? { user_id: '', group_id } : { user_id, group_id: '' };
+  return isUuid(group_id) ? { user_id: '', group_id } : { user_id, group_id: '' };
 }
 
 /** The text of the field for a rule. */
@@ -47,14 +49,25 @@ export function groupText(name: string): string {
   return `${GROUP}${name}`;
 }
 
-/** What a field offers for what was typed so far. */
-export async function offeredWhose(database: Database, typed: string): Promise<string[]> {
+/**
+ * What a field offers for what was typed so far. The name of a person is in the label alone: people
+ * may choose their names, so nobody is found by one (`readWhose`).
+ */
+export async function offeredWhose(database: Database, typed: string): Promise<Suggestion[]> {
   const text = typed.trim();
   const name = text.toLowerCase().startsWith(GROUP) ? text.slice(GROUP.length).trim() : text;
   const found = await findUsersAndGroups(database, name, OFFERED);
-  const words = found.map((one) => (one.kind === 'group' ? groupText(one.name) : one.name));
-  const all = EVERYONE.startsWith(text.toLowerCase()) ? [EVERYONE, ...words] : words;
-  return all.slice(0, OFFERED);
+  const offers = found.map(({ kind, name: value, person }) =>
+    kind === 'group'
+      ? plainOffer(groupText(value))
+      : { value, label: personInWords({ email: value, name: person }) },
+  );
+  const isForAll = EVERYONE.startsWith(text.toLowerCase());
+  return (isForAll ? [plainOffer(EVERYONE), ...offers] : offers).slice(0, OFFERED);
+}
+
+function plainOffer(value: string): Suggestion {
+  return { value, label: value };
 }
 
 /** The errors of the form, where two fields of the API are one: an unknown name is said. */
@@ -67,8 +80,4 @@ export function whoseErrors(errors: FormErrors, typed: string): FormErrors {
     ? [`No user has the e-mail “${typed}”, and no group has this name`]
     : found;
   return { ...others, whose };
-}
-
-function isId(id: string): boolean {
-  return /^[0-9a-f-]{36}$/.test(id);
 }

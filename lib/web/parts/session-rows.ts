@@ -4,8 +4,17 @@ import { type Session, within } from '../../../models/index.ts';
 import { shownMethod } from '../../auth/identity/method.ts';
 import { LOCAL_METHOD } from '../../auth/local.ts';
 import { IDLE_MS } from '../../kit/records/session-life.ts';
+import { say } from '../kit/texts.ts';
 import type { Web } from '../kit/web.ts';
+import { agoInWords } from '../kit/words.ts';
 import { browserName } from './browser-name.ts';
+
+/** A time: in words that its page keeps, so that nothing moves when the script reads them. */
+interface TimeCell {
+  /** ISO 8601. */
+  readonly time: string;
+  readonly ago: string;
+}
 
 /** A session as pages show it. */
 export interface ShownSession {
@@ -14,9 +23,9 @@ export interface ShownSession {
   readonly browser: string;
   readonly address: string;
   readonly method: string;
-  /** ISO 8601, as the next. */
-  readonly seenAt: string;
-  readonly beganAt: string;
+  /** For the partial table, as the next. */
+  readonly seen: TimeCell;
+  readonly began: TimeCell;
 }
 
 /** The sessions of a user that have not ended, the latest first; `own` is that of the request. */
@@ -35,7 +44,9 @@ export async function sessionsOf(
 
 /** How somebody signed in, in words. */
 export function methodName(method: string | null): string {
-  return method === LOCAL_METHOD || method === null ? 'password' : shownMethod(method);
+  return method === LOCAL_METHOD || method === null
+    ? say('sessions.password')
+    : shownMethod(method);
 }
 
 function shown(session: Session, own: string): ShownSession {
@@ -43,9 +54,13 @@ function shown(session: Session, own: string): ShownSession {
     id: session.id,
     isOwn: session.id === own,
     browser: browserName(session.user_agent),
-    address: session.address ?? 'unknown',
+    address: session.address ?? say('device.unknown'),
     method: methodName(session.method),
-    seenAt: session.seen_at.toISOString(),
-    beganAt: session.inserted_at.toISOString(),
+    seen: timeCell(session.seen_at),
+    began: timeCell(session.inserted_at),
   };
+}
+
+function timeCell(time: Date): TimeCell {
+  return { time: time.toISOString(), ago: agoInWords(time) };
 }

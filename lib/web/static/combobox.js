@@ -1,5 +1,6 @@
-// Fields with `data-combobox` offer what may stand in them: ten words at most, from the server, by
-// what was typed so far. Without it people type the whole word.
+// Fields with `data-combobox` offer what may stand in them: ten texts at most, from the server, by
+// what was typed so far, each with the label that people read. Without it people type the whole
+// text.
 
 import Combobox from './lib/combobox-nav.js';
 
@@ -25,11 +26,11 @@ function offerIn(field) {
     combobox.stop();
     list.hidden = true;
   };
-  const open = (words) => {
+  const open = (offers) => {
     close();
-    list.replaceChildren(...words.map((word, place) => optionOf(`${list.id}-${place}`, word)));
-    list.hidden = words.length === 0;
-    if (words.length > 0) combobox.start();
+    list.replaceChildren(...offers.map((offer, place) => optionOf(`${list.id}-${place}`, offer)));
+    list.hidden = offers.length === 0;
+    if (offers.length > 0) combobox.start();
   };
   const ask = paced(PAUSE_MS, async () => {
     const text = field.value;
@@ -48,20 +49,21 @@ function offerIn(field) {
     if (event.key === 'Escape') close();
     if (event.key === 'ArrowDown' && list.hidden) ask();
   });
-  // The field keeps the focus while somebody presses a word.
+  // The field keeps the focus while somebody presses an offer.
   list.addEventListener('mousedown', (event) => event.preventDefault());
   list.addEventListener('combobox-commit', (event) => {
-    field.value = event.target.textContent;
+    field.value = event.target.dataset.value;
     close();
     field.dispatchEvent(new Event('change', { bubbles: true }));
   });
 }
 
-function optionOf(id, word) {
+function optionOf(id, { value, label }) {
   const option = document.createElement('li');
   option.id = id;
   option.setAttribute('role', 'option');
-  option.textContent = word;
+  option.dataset.value = value;
+  option.textContent = label;
   return option;
 }
 

@@ -45,7 +45,6 @@ function prepare(main, pair) {
 /** `hadPair` says that the form was refused with a key that was made here. */
 function prepareForm(form, hadPair) {
   const field = ownKeyOf(form, hadPair);
-  for (const part of form.querySelectorAll('[data-with-script]')) part.hidden = false;
   let pair = null;
   form.addEventListener('submit', (event) => {
     if (field.value.trim() !== '') return;
@@ -72,10 +71,24 @@ function prepareForm(form, hadPair) {
 function ownKeyOf(form, hadPair) {
   const own = form.querySelector('[data-own-key]');
   const field = own.querySelector('input');
+  // No key was typed and none was made: the form was sent before this script had run.
+  if (own.querySelector('.error') !== null && field.value === '') forgetError(form, own, field);
   const hasError = own.querySelector('.error') !== null;
   if (hadPair && !hasError) field.value = '';
   own.open = field.value !== '' || hasError;
+  delete own.dataset.unread;
   return field;
+}
+
+/** Takes the error of a key away that this script makes, and leads to the button. */
+function forgetError(form, own, field) {
+  own.querySelector('.error').remove();
+  own.querySelector('.wrong').classList.remove('wrong');
+  field.removeAttribute('aria-invalid');
+  field.setAttribute('aria-describedby', `${field.id}-help`);
+  if (form.querySelector('[aria-invalid=true]') !== null) return;
+  form.querySelector('.note.failed')?.remove();
+  form.querySelector('button[type=submit]').focus();
 }
 
 /** Sends a form with the public key; returns the answer as a page, and its address. */
@@ -296,8 +309,7 @@ function preparePaste(file, publicKey, take) {
   const error = file.querySelector('#private-key-error');
   const title = file.querySelector('#private-key-title');
   const missing = title.textContent;
-  file.querySelector('[data-paste]').hidden = false;
-  field.addEventListener('input', () => {
+  const read = () => {
     const text = field.value.trim();
     const given = readPrivateKey(text);
     const isRight = given?.publicKey === publicKey;
@@ -309,7 +321,10 @@ function preparePaste(file, publicKey, take) {
     if (isWrong) field.setAttribute('aria-invalid', 'true');
     title.textContent = isRight ? 'The private key is right: the file is complete' : missing;
     take(isRight ? given.privateKey : null);
-  });
+  };
+  field.addEventListener('input', read);
+  // The key may have been pasted before this script had run.
+  if (field.value !== '') read();
 }
 
 function drawCode(section, text, name) {

@@ -1,47 +1,37 @@
 // The live values of a page about one device or about all. Server-sent events replace the values
-// that the page was made with, and a plot shows the traffic of the last minutes: the first event has
-// all of them, each later one the steps that are new. A window that nobody sees asks for nothing.
+// that the page was made with, and a plot shows the traffic of the last minutes. The first event has
+// all values and steps, each later one those that are new.
 
 import uPlot from './lib/uplot.js';
 import { showInOwnZone } from './postern.js';
+import { follow } from './postern.js';
 
 /** Seconds that the plot shows. */
 const SPAN_SECONDS = 300;
 const HEIGHT = 170;
 
-for (const place of document.querySelectorAll('[data-live]')) follow(place);
+for (const place of document.querySelectorAll('[data-live]')) keepUp(place);
 
-function follow(place) {
+function keepUp(place) {
   const box = place.querySelector('[data-plot]');
   const plot = box === null ? null : makePlot(box, place.querySelector('[data-idle]'));
   let isFirst = true;
-  let source = null;
-  let hasEnded = false;
-  const open = () => {
-    if (source !== null || hasEnded) return;
-    source = new EventSource(place.dataset.live);
+  let status = {};
+  follow(() => place.dataset.live, {
     // What was missed meanwhile is sent again.
-    source.addEventListener('open', () => (isFirst = true));
-    source.addEventListener('status', ({ data }) => {
-      const status = JSON.parse(data);
+    open: () => (isFirst = true),
+    status({ data }) {
+      const { chart, ...changed } = JSON.parse(data);
+      status = { ...status, ...changed };
       show(place, status);
-      if (status.chart !== undefined) plot?.add(status.chart, isFirst);
-      isFirst = false;
+      if (chart !== undefined) {
+        plot?.add(chart, isFirst);
+        showRate(place.querySelector('[data-rate]'), chart);
+        isFirst = false;
+      }
       place.dispatchEvent(new CustomEvent('live', { detail: status }));
-    });
-    source.addEventListener('end', () => {
-      hasEnded = true;
-      close();
-    });
-  };
-  const close = () => {
-    source?.close();
-    source = null;
-  };
-  // Browsers open few connections to one host; a window that nobody sees must not keep one.
-  document.addEventListener('visibilitychange', () => (document.hidden ? close() : open()));
-  addEventListener('pagehide', close);
-  if (!document.hidden) open();
+    },
+  });
 }
 
 function show(place, status) {
@@ -56,6 +46,12 @@ function show(place, status) {
     }
     if (name === 'state') element.className = `badge ${status.badge}`;
   }
+}
+
+/** Shows the rate of the latest step of a chart. */
+function showRate(element, { down, up }) {
+  if (element === null || down.length === 0) return;
+  element.textContent = `↓ ${rateOf(down.at(-1))} ↑ ${rateOf(up.at(-1))}`;
 }
 
 /** Plots bytes a second, down and up; where there is no traffic, `idle` is there instead. */
@@ -119,6 +115,8 @@ function optionsOf(box) {
   return {
     width: Math.max(box.clientWidth, 200),
     height: HEIGHT,
+    // A label at an end is as wide as it is.
+    padding: [null, 40, null, null],
     cursor: { y: false, drag: { x: false, y: false } },
     scales: {
       x: { range: (_plot, _first, last) => [last - SPAN_SECONDS, last] },
@@ -137,7 +135,7 @@ function optionsOf(box) {
 }
 
 function timeOf(seconds) {
-  return seconds == null ? '–' : new Date(seconds * 1_000).toLocaleTimeString();
+  return seconds == null ? '–' : new Date(seconds * 1_000).toLocaleTimeString('en');
 }
 
 function rateOf(bytes) {

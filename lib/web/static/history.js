@@ -57,6 +57,8 @@ function optionsOf(box, labels, width) {
   return {
     width,
     height: HEIGHT,
+    // A label at an end is as wide as it is.
+    padding: [null, 40, null, null],
     cursor: { y: false, drag: { x: false, y: false } },
     scales: { y: { range: (_plot, _least, most) => [0, Math.max(most * 1.1, 1_000)] } },
     axes: [
@@ -89,8 +91,8 @@ function startOf({ data: [times] }, time) {
 /** Days are those of UTC; all else is in the zone of the reader. */
 function timeText(seconds, isDay) {
   const time = new Date(seconds * 1_000);
-  if (isDay) return time.toLocaleDateString(undefined, { timeZone: 'UTC' });
-  return time.toLocaleString(undefined, {
+  if (isDay) return time.toLocaleDateString('en', { timeZone: 'UTC' });
+  return time.toLocaleString('en', {
     month: 'numeric',
     day: 'numeric',
     hour: '2-digit',

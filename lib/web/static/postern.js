@@ -15,6 +15,11 @@ const MINUTE_MS = 60_000;
 enliven(document);
 // What is wrong is in view at once; fields with an error are marked where they are.
 document.querySelector('main [aria-invalid=true]')?.focus();
+// A line that is cut at its end is its own title.
+document.addEventListener('pointerover', ({ target }) => {
+  if (target.matches('.below') && target.scrollWidth > target.clientWidth)
+    target.title = target.textContent;
+});
 setInterval(() => {
   for (const away of document.querySelectorAll('time[datetime] > .away'))
     showAway(away, new Date(away.parentElement.dateTime));
@@ -118,7 +123,7 @@ export function showInOwnZone(time) {
   if ('ago' in time.dataset) return showAgo(time, date);
   if ('clock' in time.dataset) return showClock(time, date);
   time.title = time.dateTime;
-  time.textContent = date.toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+  time.textContent = date.toLocaleString('en', { dateStyle: 'medium', timeStyle: 'short' });
   const away = document.createElement('span');
   away.className = 'away';
   time.append(' ', away);
@@ -128,14 +133,14 @@ export function showInOwnZone(time) {
 
 /** Shows how long ago a time is; the time itself is its title. */
 function showAgo(time, date) {
-  time.title = date.toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
-  time.textContent = agoOf(date) || date.toLocaleDateString(undefined, { dateStyle: 'medium' });
+  time.title = date.toLocaleString('en', { dateStyle: 'medium', timeStyle: 'medium' });
+  time.textContent = agoOf(date) || date.toLocaleDateString('en', { dateStyle: 'medium' });
   nameZone();
 }
 
 /** Shows the time of a day, below the name of the day. */
 function showClock(time, date) {
-  time.title = date.toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+  time.title = date.toLocaleString('en', { dateStyle: 'medium', timeStyle: 'medium' });
   time.textContent = date.toLocaleTimeString('en', {
     hour: '2-digit',
     minute: '2-digit',
@@ -166,30 +171,55 @@ function agoOf(date) {
   const seconds = Math.round((date.getTime() - Date.now()) / 1_000);
   const [, size, unit] = AWAY.find(([below]) => Math.abs(seconds) < below) ?? [];
   if (unit === undefined) return '';
-  const words = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' });
+  const words = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
   return words.format(Math.trunc(seconds / size), unit);
 }
 
-/** Copies the text of the element that the button names. */
+/** Copies the text of the element that the button names; where that fails, it is selected. */
 function copyAtClick(button) {
   const label = button.textContent;
   button.hidden = false;
   button.addEventListener('click', async () => {
     const source = document.getElementById(button.dataset.copy);
-    await copy(source.value ?? source.textContent);
-    button.textContent = 'Copied';
+    const isCopied = await copy(source.value ?? source.textContent);
+    if (!isCopied) select(source);
+    button.textContent = isCopied ? 'Copied' : 'Selected';
+    say(isCopied ? `Copied: ${button.dataset.copied ?? label}` : 'Not copied; it is selected.');
     setTimeout(() => (button.textContent = label), 2_000);
   });
 }
 
 /** Browsers give the clipboard only to pages of HTTPS and of their own host; others must select. */
 async function copy(text) {
-  if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(text);
+  if (navigator.clipboard !== undefined)
+    return navigator.clipboard.writeText(text).then(
+      () => true,
+      () => false,
+    );
   const field = document.createElement('textarea');
   field.value = text;
   field.className = 'unseen';
   document.body.append(field);
   field.select();
-  document.execCommand('copy');
+  const isCopied = document.execCommand('copy');
   field.remove();
+  return isCopied;
+}
+
+function select(source) {
+  if (source.select !== undefined) source.select();
+  else getSelection().selectAllChildren(source);
+}
+
+/** Says something to people who hear the page. */
+function say(text) {
+  let voice = document.getElementById('voice');
+  if (voice === null) {
+    voice = document.createElement('p');
+    voice.id = 'voice';
+    voice.className = 'unseen';
+    voice.setAttribute('role', 'status');
+    document.querySelector('main').append(voice);
+  }
+  voice.textContent = text;
 }

@@ -8,24 +8,28 @@ const choice = document.getElementById('search-key');
 
 const isOff = () => localStorage.getItem(OFF) !== null;
 
-if (choice !== null) {
-  choice.closest('[hidden]')?.removeAttribute('hidden');
-  choice.checked = !isOff();
-  choice.addEventListener('change', () => {
-    if (choice.checked) localStorage.removeItem(OFF);
-    else localStorage.setItem(OFF, '1');
-    show();
+if (field !== null) begin();
+
+/** Only administrators have the search. */
+function begin() {
+  if (choice !== null) {
+    choice.checked = !isOff();
+    choice.addEventListener('change', () => {
+      if (choice.checked) localStorage.removeItem(OFF);
+      else localStorage.setItem(OFF, '1');
+      show();
+    });
+  }
+  show();
+  document.addEventListener('keydown', (event) => {
+    const { key, ctrlKey, metaKey, altKey, target } = event;
+    if (key !== '/' || ctrlKey || metaKey || altKey || event.isComposing || isOff()) return;
+    if (target.closest('input, select, textarea, [contenteditable], dialog') !== null) return;
+    event.preventDefault();
+    field.focus();
+    field.select();
   });
 }
-show();
-document.addEventListener('keydown', (event) => {
-  const { key, ctrlKey, metaKey, altKey, target } = event;
-  if (key !== '/' || ctrlKey || metaKey || altKey || event.isComposing || isOff()) return;
-  if (target.closest('input, select, textarea, [contenteditable], dialog') !== null) return;
-  event.preventDefault();
-  field.focus();
-  field.select();
-});
 
 /** Says in the field that the key is there. */
 function show() {

@@ -313,17 +313,17 @@ test('collecting allocates nothing', (t) => {
   ];
   const packet = new InnerPacket();
   let now = 2_000.5;
-  t.true(
-    bytesPerCall(() => {
-      now += 1;
-      collector.begin(now);
-      for (const view of views) {
-        parseInner(view, 0, view.byteLength, packet);
-        const datagram = collector.take(view, 0, packet, 0);
-        if (datagram === 0) continue;
-        collector.copy(collector.firstOf(datagram), 0, 1_000, target, 0);
-        collector.remove(datagram);
-      }
-    }) < 24,
-  );
+  const collect = (): void => {
+    now += 1;
+    collector.begin(now);
+    for (const view of views) {
+      parseInner(view, 0, view.byteLength, packet);
+      const datagram = collector.take(view, 0, packet, 0);
+      if (datagram === 0) continue;
+      collector.copy(collector.firstOf(datagram), 0, 1_000, target, 0);
+      collector.remove(datagram);
+    }
+  };
+  // A call copies and compares thousands of bytes.
+  t.true(bytesPerCall(collect, { calls: 100, rounds: 151 }) < 24);
 });

@@ -235,6 +235,17 @@ test('a worker notes no flow of a device that another worker has', (t) => {
   );
 });
 
+test('a device that another worker has stays so when it moves to another owner', (t) => {
+  const bench = new Bench();
+  bench.tracker.removePeer(1);
+  bench.tracker.addPeer(1, '1', 'elsewhere', false);
+  bench.tracker.moveToScope(1, 'x');
+  bench.judge(exchange(other, device).ask);
+  bench.now += 180 * SECOND;
+  bench.sweep();
+  t.deepEqual(recordsOf(bench), []);
+});
+
 test('flows that come and go allocate nothing', (t) => {
   const bench = new Bench({ ended: { capacity: 64, share: 16 } });
   const { flows } = bench.tracker;

@@ -284,6 +284,10 @@ class Owner implements LinkOwner {
     throw new Error('there is no TUN');
   }
 
+  arrived(): void {
+    throw new Error('there are no doors');
+  }
+
   arrivals(): void {
     throw new Error('there are no peers');
   }

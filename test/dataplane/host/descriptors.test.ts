@@ -72,6 +72,17 @@ test('a gateway with sockets has no TUN, and each worker its share of the socket
   t.is(one?.interfaceName, 'eth1');
   t.true(one !== null && one.capacity > 0 && one.ports! > 0);
   t.is(socketsOf({ egressInterface: null }, open(t, 0, { engine: 'typescript' })), null);
+  const system = open(t, 0, { engine: 'auto' });
+  const doors = socketsOf({ egressInterface: 'eth1' }, { ...system, engine: 'native' });
+  t.like(doors, { isForDoors: true, interfaceName: null }, 'for the own address alone');
+  t.true(doors!.capacity <= 1_024);
+  const beside = socketsOf(
+    { egressInterface: 'eth1' },
+    { ...system, engine: 'native', way: 'tun' },
+  );
+  t.deepEqual(beside, doors, 'beside a TUN, too');
+  const twin = { ...system, engine: 'typescript', way: 'tun' } as const;
+  t.is(socketsOf({ egressInterface: null }, twin), null);
 });
 
 /** A host whose IPv6 sockets fail so often; tells which ports IPv4 was given, and what is closed. */
@@ -258,6 +269,7 @@ test('queues of a vanished interface stay open until the worker that has them en
     way: 'tun',
     tunTakesUdp: false,
     listenPort: 1,
+    files: { max: null, connections: 1, sockets: 1 },
   };
   const second = closeFormerTuns(reopenTun(options, first), 1);
   t.deepEqual(closed, [21]);

@@ -3,24 +3,21 @@
 
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { type AddressInfo, createServer, Socket } from 'node:net';
 import { constants } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import test from 'ava';
-import {
-  knownKind,
-  NativeHostSockets,
-  portsForEach,
-  socketsForEach,
-} from '../../../dataplane/io/host-sockets.ts';
+import { knownKind, NativeHostSockets, portsForEach } from '../../../dataplane/io/host-sockets.ts';
 import { type Addon, EVENT_SOCKETS, EVENT_UDP } from '../../../dataplane/native/index.ts';
 import {
-  HOST_SOCKETS_MAX,
+  PAIR_END,
   PIECE_ERROR,
   PIECE_LENGTH,
   PIECE_SEGMENT,
   SOCKET_CONNECTED,
+  SOCKET_ENDED,
   SOCKET_FAILED,
+  SOCKET_GONE,
 } from '../../../dataplane/socket-contract.ts';
 import { bytesPerCall, openNative } from '../../support/dataplane/native.ts';
 import { nativeTest } from '../../support/dataplane/native-test.ts';
@@ -32,7 +29,7 @@ import {
   soon,
 } from '../../support/network/host-sockets.ts';
 
-const { EACCES, EAGAIN, EBADF, ECONNRESET, EMSGSIZE, ENODEV } = constants.errno;
+const { EACCES, EAGAIN, EBADF, ECONNRESET, EMFILE, EMSGSIZE, ENODEV } = constants.errno;
 const LOOPBACK = address('127.0.0.1');
 const nothing = { udp4: -1, udp6: -1, wake: -1, tun: -1, tunTakesUdp: true, mtu: 1_420 };
 
@@ -59,6 +56,71 @@ nativeTest('events of the sockets end the wait of an engine', async (t, native) 
   engine.close();
   native.closeFd(taker);
   server.close();
+});
+
+nativeTest(
+  'a pair carries bytes within the process, and each end sees the other one end',
+  async (t, native) => {
+    const bench = open(native, { capacity: 2 });
+    const { sockets } = bench;
+    const handle = sockets.openPair(65_536);
+    t.true(handle > 0);
+    const peer = new Socket({ fd: sockets.error[PAIR_END]!, allowHalfOpen: true });
+    bench.put(0, Buffer.from('from a device'));
+    t.is(sockets.write(handle, 1), 13);
+    t.is(String((await once(peer, 'data'))[0]), 'from a device');
+    await new Promise((resolve) => peer.write('to a device', resolve));
+    bench.room(0);
+    t.is(sockets.read(handle, 1), 11);
+    t.is(String(Buffer.from(bench.arena.subarray(0, 11))), 'to a device');
+    const second = sockets.openPair(4_096);
+    const unread = sockets.error[PAIR_END]!;
+    t.is(sockets.openPair(4_096), -EMFILE, 'the table is full');
+    let waits = 0;
+    for (let got = 1; got > 0; waits += Math.max(0, got)) {
+      bench.put(0, Buffer.alloc(16_384));
+      got = sockets.write(second, 1);
+    }
+    t.true(waits <= 65_536, `${waits} bytes wait for who does not read`);
+    t.is(sockets.resetSocket(handle), 0);
+    await once(peer, 'end');
+    peer.destroy();
+    native.closeFd(unread);
+    sockets.close();
+  },
+);
+
+nativeTest('a pair can be ended before anything is asked of it', async (t, native) => {
+  const { sockets } = SocketBench.for(t, (all) => new NativeHostSockets(native, all));
+  const handle = sockets.openPair(65_536);
+  const peer = new Socket({ fd: sockets.error[PAIR_END]!, allowHalfOpen: true }).resume();
+  t.is(sockets.end(handle), 0);
+  await once(peer, 'end');
+  peer.destroy();
+});
+
+nativeTest('a pair says when its other end is gone, and not when a half is', async (t, native) => {
+  const bench = SocketBench.for(t, (all) => new NativeHostSockets(native, all));
+  const { sockets } = bench;
+  const open = (): [number, Socket] => {
+    const handle = sockets.openPair(65_536);
+    const peer = new Socket({ fd: sockets.error[PAIR_END]!, allowHalfOpen: true });
+    t.teardown(() => peer.destroy());
+    return [handle, peer];
+  };
+  const [first, destroyed] = open();
+  await new Promise<void>((done) => void destroyed.end('left', () => done()));
+  await bench.until(first, SOCKET_ENDED);
+  t.is(bench.look(first).flags & SOCKET_GONE, 0);
+  destroyed.destroy();
+  await bench.until(first, SOCKET_GONE);
+  bench.room(0);
+  t.is(sockets.read(first, 1), 4, 'what is left can be read');
+  t.is(sockets.read(first, 1), 0);
+  const [second, ended] = open();
+  sockets.end(second);
+  ended.end();
+  await bench.until(second, SOCKET_GONE);
 });
 
 nativeTest('an engine refuses a descriptor that is not open', (t, native) => {
@@ -286,12 +348,4 @@ test('workers share the ports of UDP, and a quarter stays for the rest of the ho
   t.is(portsForEach(2, '32768\t60999'), 10_587);
   t.is(portsForEach(1, '40000 40003'), 3);
   t.true(portsForEach(1) > 0);
-});
-
-test('workers share the descriptors that are left, and some stay for the rest', (t) => {
-  t.is(socketsForEach(1, 1_024, 100), 668);
-  t.is(socketsForEach(2, 1_024, 100), 334);
-  t.is(socketsForEach(1, 256, 20), 1, 'none would keep the worker from starting');
-  t.is(socketsForEach(1, 1_048_576, 100), HOST_SOCKETS_MAX);
-  t.true(socketsForEach(1) > 0);
 });

@@ -78,13 +78,17 @@ test('without rights the missing right is named, and every error has its fix', a
   }
 });
 
+/** What is found differs from host to host. */
+const HOSTS_OWN: ReadonlySet<string> = new Set(['pings', 'networks', 'clock']);
+
 const summary = (findings: readonly Finding[]): unknown[] =>
-  findings.map(({ check, level }) => [check, check === 'pings' || check === 'clock' ? '' : level]);
+  findings.map(({ check, level }) => [check, HOSTS_OWN.has(check) ? '' : level]);
 
 /** What is asked of a host where packets leave by sockets. */
 const OF_SOCKETS = [
   ['tun', 'ok'],
   ['pings', ''],
+  ['networks', ''],
   ['WireGuard port', 'ok'],
   ['clock', ''],
 ];

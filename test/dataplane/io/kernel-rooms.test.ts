@@ -111,3 +111,26 @@ nativeTest('a room must be a number that the kernel can have', async (t, native)
   ] as const)
     t.throws(() => bench.sockets.setRoom(handle, direction, bytes), { instanceOf: TypeError });
 });
+
+nativeTest('a room may be larger than net.core.rmem_max', async (t, native) => {
+  const { bench, handle, host, waiting } = await connect(t, native, ROOM);
+  const [most] = numbersOf('core/rmem_max');
+  const ofTcp = numbersOf('ipv4/tcp_rmem')[2]!;
+  const wanted = Math.min(16 * MIB, Math.floor(ofTcp / 2));
+  // The kernel counts its own structures too, and doubles what it is asked for.
+  if (wanted <= 2 * most!) {
+    t.pass('this kernel gives TCP no more');
+    return;
+  }
+  const got = bench.sockets.setRoom(handle, ROOM_RECEIVE, wanted);
+  t.true(got >= wanted * 0.9 && got <= wanted * 1.1, `${got} of ${wanted}`);
+  t.is(bench.sockets.setRoom(handle, ROOM_RECEIVE, got), got, 'it stays so');
+  host.write(Buffer.alloc(16 * MIB));
+  t.true((await settled(waiting)) > 0);
+  await bench.read(handle, 16 * MIB);
+  t.is(bench.sockets.setRoom(handle, ROOM_RECEIVE, ROOM), ROOM, 'and it can be small again');
+});
+
+function numbersOf(name: string): number[] {
+  return readFileSync(`/proc/sys/net/${name}`, 'utf8').trim().split(/\s+/).map(Number);
+}

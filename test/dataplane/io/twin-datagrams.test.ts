@@ -8,13 +8,14 @@ import { TwinDatagrams } from '../../../dataplane/io/twin-datagrams.ts';
 import { soon } from '../../support/network/host-sockets.ts';
 
 const { EAGAIN } = constants.errno;
+const noted = (): void => undefined;
 
 test('what is sent before the socket is ready goes out afterwards, in order', async (t) => {
   const host = createSocket('udp4').bind(0, '127.0.0.1');
   await once(host, 'listening');
   const got: number[] = [];
   host.on('message', (bytes) => got.push(bytes[0]!));
-  const flow = new TwinDatagrams('127.0.0.1', host.address().port, () => undefined);
+  const flow = new TwinDatagrams('127.0.0.1', host.address().port, noted, noted);
   const bytes = new Uint8Array(1);
   for (let i = 0; i < 100; i++) {
     // The sender may use its memory again at once.
@@ -34,9 +35,13 @@ test('there is room for 256 datagrams, before it is ready and of those that came
   const host = createSocket('udp4').bind(0, '127.0.0.1');
   await once(host, 'listening');
   let events = 0;
-  const flow = new TwinDatagrams('127.0.0.1', host.address().port, () => {
-    events++;
-  });
+  let lost = 0;
+  const flow = new TwinDatagrams(
+    '127.0.0.1',
+    host.address().port,
+    () => void events++,
+    () => void lost++,
+  );
   const first = once(host, 'message');
   for (let i = 0; i < 256; i++) t.is(flow.send(new Uint8Array(1)), 0);
   t.is(flow.send(new Uint8Array(1)), -EAGAIN);
@@ -49,6 +54,7 @@ test('there is room for 256 datagrams, before it is ready and of those that came
   let taken = 0;
   while (flow.take() !== undefined) taken++;
   t.is(taken, 256);
+  t.is(lost, 44);
   flow.close();
   host.close();
 });

@@ -31,6 +31,7 @@ test('it has no interface to be bound to, no ping and no MTU, and says so', (t) 
   });
   const twin = new TwinHostSockets(options, () => undefined);
   t.is(twin.openEcho(address('127.0.0.1')), -EPROTONOSUPPORT);
+  t.is(twin.openPair(65_536), -EOPNOTSUPP);
   t.is(twin.pathMtu(twin.connectUdp(address('127.0.0.1'), 9)), -EOPNOTSUPP);
   twin.close();
 });

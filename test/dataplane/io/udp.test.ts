@@ -189,3 +189,18 @@ test('an answer to port 0, from which anybody may send, is counted and does not 
   await until(() => errors.length > 0);
   t.deepEqual(errors, ['send']);
 });
+
+test('the room of the send buffer gets smaller by what waits, and comes back', async (t) => {
+  const { sockets } = await open(t);
+  const room = sockets.sendRoom;
+  t.true(room > 1_000_000);
+  t.is(await untilRoom(sockets, room), true, 'nothing waits');
+  for (let i = 0; i < 200; i++) sockets.send(counting(1_000), { address: '127.0.0.1', port: 9 });
+  t.true(sockets.sendRoom <= room);
+  t.is(await untilRoom(sockets, room), true, 'and again');
+});
+
+async function untilRoom(sockets: UdpSockets, room: number): Promise<boolean> {
+  await until(() => sockets.sendRoom === room);
+  return sockets.sendRoom === room;
+}

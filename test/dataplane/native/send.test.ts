@@ -179,3 +179,12 @@ nativeTest('an endpoint is read when the queue is flushed', (t, native) => {
     t.deepEqual(bench.datagrams(), [counting(10)]);
   });
 });
+
+nativeTest('a send buffer with nothing in it has room for all of its size', (t, native) => {
+  withBench(native, {}, ({ engine }) => {
+    const room = engine.sendRoom();
+    t.true(Number.isInteger(room) && room >= 100_000 && room <= 64 * 1_048_576, `${room}`);
+    for (let i = 0; i < 20; i++) engine.send(counting(1_000), TARGET);
+    t.is(engine.sendRoom(), room, 'what is queued here has not left yet');
+  });
+});

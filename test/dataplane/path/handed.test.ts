@@ -3,6 +3,10 @@
 import test from 'ava';
 import { REKEY_TIMEOUT_MS, STRAYS_BURST } from '../../../dataplane/constants.ts';
 import { type RuleConfig, stagedScope } from '../../../dataplane/contract.ts';
+import type { Batches } from '../../../dataplane/io/engine.ts';
+import type { Substituted, WorkerNode } from '../../../dataplane/memory/node.ts';
+import { SocketEgress } from '../../../dataplane/sockets/egress.ts';
+import { Ends, setEnds } from '../../../dataplane/tcp/table.ts';
 import type { Endpoint } from '../../../dataplane/wire/address.ts';
 import { initiationForger } from '../../support/dataplane/forged-messages.ts';
 import { address, tcp, udp } from '../../support/dataplane/packets.ts';
@@ -13,8 +17,12 @@ import {
   INITIATION,
   type Node,
   RESPONSE,
+  seededRandom,
+  type WatchedEngine,
   type World,
 } from '../../support/dataplane/simulation.ts';
+import { bytesAt, cut, Idle, Station } from '../../support/tcp/ends.ts';
+import { TakingHosts } from '../../support/tcp/taking-hosts.ts';
 
 /** Two workers and two devices, one for each; what is handed over waits while `isHeld`. */
 class Scene {
@@ -190,6 +198,71 @@ test('only so many datagrams that came at the wrong socket are passed on', (t) =
   stray(scene, udp({ source: '10.0.0.3', destination: '10.0.0.1' }), STRAYS_BURST + 40);
   const { strayed, transport_replayed: copies } = scene.gateway.drops();
   t.deepEqual([strayed, copies], [40, STRAYS_BURST - 1]);
+});
+
+test('datagrams at the wrong socket leave by sockets of their worker, byte by byte', (t) => {
+  const egresses: SocketEgress[] = [];
+  const hosts: TakingHosts[] = [];
+  const tunnel = { address: address('10.0.0.1'), network: address('10.0.0.0'), prefixBits: 24 };
+  const openEgress = (batches: Batches, devices: number): Substituted => {
+    for (const { bytes } of [batches.datagrams, batches.packets]) bytes.fill(0x53);
+    const egress = new SocketEgress({
+      ...batches,
+      cuts: false,
+      capacity: 64,
+      devices,
+      ipv4: tunnel,
+      ipv6: null,
+      random: seededRandom(5),
+      poolBytes: 1 << 20,
+      connections: 256,
+      openSockets: (arenas, most) => (hosts[egresses.length] = new TakingHosts(arenas, most)),
+    });
+    egresses.push(egress);
+    return { substitute: egress, egress };
+  };
+  const { world, gateway, clients } = gatewayAndClients(2, 5, {
+    gateway: { workers: 2, choose: () => 0, hasTun: false, ipv6: null, openEgress },
+  });
+  const [, device] = clients;
+  device!.connect();
+  world.run(100);
+  const station = new Station(new Idle(), 3);
+  const ends = new Ends();
+  setEnds(ends, address('10.0.0.3'), 30_000, address('203.0.113.9'), 80);
+  station.machine.begin(world.now);
+  const connection = station.machine.open(0, ends);
+  const sent = bytesAt(0, 9_000);
+  const [{ engine, pipeline }] = gateway.workers as [WorkerNode<WatchedEngine>];
+  /** What the device sends in so many ms comes at the socket of the other worker. */
+  const run = (ms: number): void => {
+    for (let i = 0; i < ms; i++) {
+      world.run(1);
+      gateway.expire();
+      station.machine.begin(world.now);
+      for (const packet of device!.delivered.splice(0)) station.receive(0, packet);
+      station.machine.expire();
+      world.loses = () => true;
+      const before = world.wire.length;
+      for (let made = station.make(); made !== null; made = station.make())
+        for (const one of cut(made)) device!.send(one);
+      if (i === 0)
+        device!.send(udp({ source: '10.0.0.3', destination: '203.0.113.9', data: sent }));
+      world.loses = () => false;
+      for (const { bytes } of world.wire.slice(before)) {
+        engine.acceptDatagram(bytes, address(device!.endpoint.address), device!.endpoint.port);
+        pipeline.inbound(world.now, world.wallMs);
+        engine.datagrams.count = 0;
+      }
+      gateway.expire();
+    }
+  };
+  run(50);
+  t.is(station.machine.send(connection, sent, 0, sent.length), sent.length);
+  run(500);
+  t.deepEqual(Buffer.concat(hosts[1]!.streamed), sent);
+  t.deepEqual(hosts[1]!.datagrams, [sent, sent]);
+  t.deepEqual(gateway.drops(), {});
 });
 
 test('in a flood a device gets its cookie where its own worker heard it last', (t) => {

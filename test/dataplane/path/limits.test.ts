@@ -41,6 +41,12 @@ class SlowBucket {
     return this.#rate > 0n && this.#level <= 0n;
   }
 
+  /** Whole bytes that the last packet may begin after. */
+  get left(): number {
+    if (this.#rate === 0n) return Number.POSITIVE_INFINITY;
+    return this.#level <= 0n ? 0 : Number((this.#level + 7_999n) / 8_000n);
+  }
+
   take(bytes: number): void {
     if (this.#rate > 0n) this.#level -= BigInt(bytes) * 8_000n;
   }
@@ -92,6 +98,7 @@ test('whatever comes, a bucket says what its slow twin says', (t) => {
         for (const [n, twin] of twins.entries()) {
           const isReached = limits.isReached(slotOf(n), n & 1);
           if (isReached !== twin.isReached) return false;
+          if (limits.left(slotOf(n), n & 1) !== twin.left) return false;
           if (isReached) reached++;
         }
       }

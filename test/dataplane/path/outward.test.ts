@@ -4,10 +4,15 @@ import test from 'ava';
 import { MARK, MARK_TRUNCATED } from '../../../dataplane/contract.ts';
 import { TO_NOBODY, TO_PEER, type Verdict } from '../../../dataplane/path/verdict.ts';
 import { type ReasonName, reasonNames } from '../../../dataplane/reasons.ts';
-import { counting, udp } from '../../support/dataplane/packets.ts';
-import { gatewayAndClient } from '../../support/dataplane/simulation.ts';
+import { counting, flagsOf, tcp, udp } from '../../support/dataplane/packets.ts';
+import { gatewayAndClient, rule } from '../../support/dataplane/simulation.ts';
 import { asked, Tables } from '../../support/filter/verdicts.ts';
-import { SECOND, connected, toClient } from '../../support/dataplane/pipeline-scenes.ts';
+import {
+  SECOND,
+  connected,
+  connectedClients,
+  toClient,
+} from '../../support/dataplane/pipeline-scenes.ts';
 
 // ---- the way in and out ----------------------------------------------------------------------
 
@@ -85,3 +90,53 @@ for (const [title, bytes, reason, place] of verdicts) {
     t.is(reasonNames[ask(false).reason], 'database_away');
   });
 }
+
+// ---- the end of a connection to the gateway ---------------------------------------------------
+
+const ALL = { device: null, scope: null, destination: null, rule: null };
+
+for (const [host, wanted] of [
+  ['10.0.0.1', ['R', 'RA']],
+  ['192.0.2.1', []],
+] as const)
+  test(`rules refuse a connection to ${host}: its RST alone passes if it is the gateway's`, (t) => {
+    const { world, gateway, clients, peers } = connectedClients(1);
+    const client = clients[0]!;
+    const ends = { source: '10.0.0.2', destination: host, sourcePort: 4_000, destinationPort: 80 };
+    const answer = {
+      source: host,
+      destination: '10.0.0.2',
+      sourcePort: 80,
+      destinationPort: 4_000,
+    };
+    client.send(tcp({ ...ends, flags: flagsOf('S') }));
+    world.run(SECOND);
+    gateway.send(tcp({ ...answer, flags: flagsOf('SA') }));
+    world.run(SECOND);
+    client.send(tcp({ ...ends, flags: flagsOf('A') }));
+    world.run(SECOND);
+    gateway.apply(peers, { owner: [rule('1', 'drop', host)] });
+    const before = client.delivered.length;
+    const sent = [
+      tcp({ ...answer, flags: flagsOf('A'), data: 'more' }),
+      tcp({ ...answer, flags: flagsOf('FA') }),
+      tcp({ ...answer, flags: flagsOf('R'), data: 'hidden' }),
+      tcp({ ...answer, flags: flagsOf('R') }),
+      tcp({ ...answer, flags: flagsOf('RA') }),
+    ];
+    for (const packet of sent) {
+      gateway.send(packet);
+      world.run(SECOND);
+    }
+    const passed = client.delivered.slice(before);
+    t.deepEqual(
+      passed.map((packet) => Buffer.from(packet).toString('hex')),
+      sent.slice(3, 3 + wanted.length).map((packet) => Buffer.from(packet).toString('hex')),
+    );
+    t.is(gateway.drops()['rule_drop'], 5 - wanted.length);
+    const ended = gateway.workers.flatMap(({ pipeline }) => {
+      const all = pipeline.pastFlows(ALL, Infinity, 9, world.now, world.wallMs).found;
+      return all.map(({ because, by }) => `${because} by ${by}`);
+    });
+    t.deepEqual(ended, ['refused by rule']);
+  });

@@ -25,6 +25,7 @@ import {
   SOCKET_EVENT_FLAGS,
   SOCKET_EVENT_HANDLE,
   SOCKET_PIECES_MAX,
+  SOCKET_ERROR_WORDS,
 } from '../../../dataplane/socket-contract.ts';
 import { SocketEgress } from '../../../dataplane/sockets/egress.ts';
 import { bytesPerCall } from '../../support/dataplane/native.ts';
@@ -47,7 +48,7 @@ class Still implements HostSockets {
   readonly descriptor = -1;
   readonly pieces = new Int32Array(SOCKET_PIECES_MAX * PIECE_WORDS);
   readonly events = new Int32Array(3 * 256);
-  readonly error = new Int32Array(5);
+  readonly error = new Int32Array(SOCKET_ERROR_WORDS);
   count = 0;
   /** Bytes of the connection. */
   taken = 0;
@@ -63,6 +64,9 @@ class Still implements HostSockets {
     return 0x1_0000 | this.count++;
   }
   openEcho(): number {
+    return -EAGAIN;
+  }
+  openPair(): number {
     return -EAGAIN;
   }
   setRoom(_handle: number, _direction: number, bytes: number): number {
@@ -93,6 +97,10 @@ class Still implements HostSockets {
     for (let i = 0; i < count; i++) this.pieces[i * PIECE_WORDS + PIECE_ERROR] = 0;
     return count;
   }
+  sendFragmented(): number {
+    return 0;
+  }
+
   takeError(): number {
     return 0;
   }
@@ -141,7 +149,11 @@ class Line {
     this.#egress.serve({
       mtuOf: () => 1_420,
       allowance: () => 1 << 30,
-      mayGoOn: () => true,
+      sendRoom: () => Number.POSITIVE_INFINITY,
+      refusalOf: () => 0,
+      isGateway: () => false,
+      mayArrive: () => true,
+      arrived: () => undefined,
       drop: (reason) => {
         throw new Error(`refused: ${reason}`);
       },

@@ -3,7 +3,7 @@
 import test from 'ava';
 import { Budgets, Openings } from '../../../dataplane/sockets/budgets.ts';
 
-test('a device has a quarter of the sockets, and all together have all', (t) => {
+test('a device has a quarter of the sockets, and leaves to others as many as it has', (t) => {
   const budgets = new Budgets(100, 8);
   const take = (device: number, count: number): number => {
     let taken = 0;
@@ -13,11 +13,21 @@ test('a device has a quarter of the sockets, and all together have all', (t) => 
   t.is(take(0, 30), 25);
   t.is(take(1, 20), 20);
   t.is(take(2, 30), 25);
-  t.is(take(3, 30), 25);
-  t.is(take(4, 30), 5);
+  t.is(take(3, 30), 16, 'some it has in any case');
+  t.is(take(4, 30), 14);
   t.is(budgets.used, 100);
   budgets.give(0);
   t.is(take(5, 2), 1);
+});
+
+test('no four devices have all: each further one finds some', (t) => {
+  const budgets = new Budgets(4_096, 16);
+  const all = (device: number): number => {
+    let taken = 0;
+    while (budgets.take(device)) taken++;
+    return taken;
+  };
+  t.deepEqual([0, 1, 2, 3, 4, 5, 6].map(all), [1_024, 1_024, 1_024, 512, 256, 128, 64]);
 });
 
 test('where there are few, a device still gets some', (t) => {

@@ -51,6 +51,9 @@ for (const address of [
   '64:ff9b::169.254.169.254',
   '64:ff9b:1::198.51.100.1',
   '2002:c633:6401::1',
+  '::198.51.100.1',
+  '::127.0.0.1',
+  '::169.254.169.254',
 ])
   test(`${address} is refused`, (t) => {
     t.true(isRefused(kindOf(address)), kindOf(address));

@@ -4,15 +4,19 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
+import { constants } from 'node:os';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
+import { createBatch } from '../../../dataplane/contract.ts';
 import type { Lead } from '../../../dataplane/io/twin-sockets.ts';
 import type { DeviceStream } from '../../../dataplane/memory/streams.ts';
+import { PIECE_ERROR, PIECE_LENGTH, PIECE_WORDS } from '../../../dataplane/socket-contract.ts';
 import { echoRequest, flagsOf, ip, tcp, udp, viewOf } from '../../support/dataplane/packets.ts';
 import { fragmentsOf } from '../../support/dataplane/fragments.ts';
 import { GATEWAY, Rig } from '../../support/tcp/rig.ts';
 
+const { EMSGSIZE } = constants.errno;
 const MIB = 1_048_576;
 const HOST = '192.0.2.7';
 const LAPTOP = '10.8.0.2';
@@ -80,6 +84,26 @@ test('bytes pass both ways, and each half ends on its own', async (t) => {
   t.is(String(await all(stream)), digest(sent));
   t.deepEqual(rig.drops, {});
   await until('the sockets are closed', () => rig.egress.counts.sockets === 0);
+});
+
+/** A batch in memory of its own, as what another worker hands over; other memory has other bytes. */
+function comeByWorker(rig: Rig): void {
+  rig.taken = createBatch(MIB, 256);
+  const { datagrams, packets } = rig.batches;
+  for (const { bytes } of [datagrams, packets]) bytes.fill(0x53);
+}
+
+test('what another worker hands over reaches the host as it is: TCP', async (t) => {
+  const rig = makeRig(t);
+  comeByWorker(rig);
+  const sent = randomBytes(400_000);
+  const arrived = new Promise<Buffer>((resolve) => {
+    void serve(t, (socket) => void all(socket).then((bytes) => resolve(bytes))).then((port) =>
+      rig.device(LAPTOP).connect(HOST, port).end(sent),
+    );
+  });
+  t.is(digest(await arrived), digest(sent));
+  t.deepEqual(rig.drops, {});
 });
 
 test('a download goes on when its device takes smaller packets', async (t) => {
@@ -170,6 +194,7 @@ test('what nobody reads closes the window, and nothing is lost', async (t) => {
   const sent = randomBytes(6_000_000);
   const stream = rig.device(LAPTOP).connect(HOST, port);
   stream.end(sent);
+  await until('the host has it', () => reader !== null);
   await pause(1_000);
   t.true(rig.egress.counts.bufferedBytes <= 4 * 1_048_576);
   t.is(digest(await all(reader!)), digest(sent));
@@ -230,6 +255,31 @@ test('10,000 SYNs and RSTs leave nothing behind', async (t) => {
   await until('all are gone', () => rig.egress.counts.connections === 0);
   t.is(rig.egress.counts.sockets, 0);
   t.is(rig.egress.counts.connecting, 0);
+});
+
+test('connections that end abruptly leave nothing behind, whoever ends them', async (t) => {
+  const rig = makeRig(t);
+  const laptop = rig.device(LAPTOP);
+  // The host ends every second one, the device the others; bytes are on their way both ways.
+  let hosts = 0;
+  const port = await serve(t, (socket) => {
+    socket.on('data', () => undefined);
+    socket.write(Buffer.alloc(40_000));
+    if (hosts++ % 2 === 0) socket.resetAndDestroy();
+  });
+  for (let round = 0; round < 20; round++) {
+    const streams = Array.from({ length: 30 }, () => {
+      const stream = laptop.connect(HOST, port);
+      stream.on('error', () => undefined);
+      stream.once('connect', () => stream.write(Buffer.alloc(5_000), () => stream.destroy()));
+      return new Promise((resolve) => void stream.once('close', resolve));
+    });
+    await Promise.all(streams);
+    await until('all sockets are closed', () => rig.egress.counts.sockets === 0);
+  }
+  await until('all connections are gone', () => rig.egress.counts.connections === 0);
+  t.is(rig.egress.counts.bufferedBytes, 0);
+  t.deepEqual(rig.drops, {});
 });
 
 test('a device that asks for silent hosts delays no other, and learns why it waits', async (t) => {
@@ -320,6 +370,32 @@ async function echoServer(t: ExecutionContext): Promise<number> {
   return socket.address().port;
 }
 
+test('what another worker hands over reaches the host as it is: UDP', async (t) => {
+  const rig = makeRig(t);
+  comeByWorker(rig);
+  const destinationPort = await echoServer(t);
+  const ends = { source: LAPTOP, destination: HOST, sourcePort: 5_000, destinationPort };
+  // More than the memory that packets are copied to has places for.
+  const texts = Array.from({ length: 200 }, (_, i) => `datagram ${i}`);
+  const laptop = rig.device(LAPTOP);
+  // The twin opens the socket, and then those that come later need not wait.
+  laptop.send(udp({ ...ends, data: 'first' }));
+  await laptop.packet();
+  laptop.send(...texts.map((data) => udp({ ...ends, data })));
+  const back: string[] = [];
+  for (const _ of texts) back.push(String(Buffer.from(await laptop.packet()).subarray(28)));
+  t.deepEqual(back, texts);
+});
+
+test('a batch is copied only where nobody uses that of packets', (t) => {
+  const rig = makeRig(t);
+  comeByWorker(rig);
+  const laptop = rig.device(LAPTOP);
+  rig.batches.packets.count = 1;
+  const packet = udp({ source: LAPTOP, destination: HOST, data: 'x' });
+  t.throws(() => laptop.send(packet), { message: /in use/ });
+});
+
 test('datagrams go and come back, each flow by a socket of its own', async (t) => {
   const rig = makeRig(t);
   const laptop = rig.device(LAPTOP);
@@ -340,6 +416,31 @@ test('datagrams go and come back, each flow by a socket of its own', async (t) =
   t.is(rig.egress.counts.udp, 2);
 });
 
+test('datagrams of a flow leave by one call, whatever comes between them', async (t) => {
+  const rig = makeRig(t);
+  const laptop = rig.device(LAPTOP);
+  const destinationPort = await echoServer(t);
+  const ends = { source: LAPTOP, destination: HOST, destinationPort };
+  const { sockets } = rig.egress;
+  const calls: number[] = [];
+  const send = sockets.send.bind(sockets);
+  sockets.send = (handle, count) => {
+    calls.push(count);
+    return send(handle, count);
+  };
+  const packets = Array.from({ length: 12 }, (_, i) =>
+    udp({ ...ends, sourcePort: 5_000 + (i % 2), data: `${i}` }),
+  );
+  laptop.send(...packets);
+  t.deepEqual(calls, [6, 6]);
+  const got: Record<number, string> = { 5_000: '', 5_001: '' };
+  for (let i = 0; i < packets.length; i++) {
+    const packet = await laptop.packet();
+    got[viewOf(packet).getUint16(22)] += `${Buffer.from(packet.subarray(28)).toString()} `;
+  }
+  t.deepEqual(got, { 5_000: '0 2 4 6 8 10 ', 5_001: '1 3 5 7 9 11 ' });
+});
+
 test('a datagram that is larger than the device takes comes in fragments', async (t) => {
   const rig = makeRig(t);
   rig.mtu = 1_280;
@@ -357,6 +458,41 @@ test('a datagram that is larger than the device takes comes in fragments', async
     parts.push(packet.subarray(20));
   }
   t.deepEqual(Buffer.concat(parts).subarray(8), data);
+});
+
+test('what is larger than the network of the host leaves in fragments, if it may', async (t) => {
+  const rig = makeRig(t);
+  const laptop = rig.device(LAPTOP);
+  const destinationPort = await echoServer(t);
+  const { sockets } = rig.egress;
+  const send = sockets.send.bind(sockets);
+  const mtu = 1_300;
+  let fragmented = 0;
+  sockets.sendFragmented = (handle) => {
+    fragmented++;
+    return send(handle, 1);
+  };
+  sockets.pathMtu = () => mtu;
+  sockets.send = (handle, count) => {
+    const isLarge = (i: number): boolean =>
+      sockets.pieces[i * PIECE_WORDS + PIECE_LENGTH]! > mtu - 28;
+    for (let i = 0; i < count; i++)
+      sockets.pieces[i * PIECE_WORDS + PIECE_ERROR] = isLarge(i) ? EMSGSIZE : 0;
+    return isLarge(0) ? 0 : send(handle, count);
+  };
+  const ends = { source: LAPTOP, destination: HOST, sourcePort: 7, destinationPort };
+  const data = randomBytes(1_350);
+  const whole = udp({ ...ends, data, fragment: 0 });
+  const fixed = udp({ ...ends, data, fragment: 0x4000 });
+  laptop.send(...fragmentsOf(whole, 1_000));
+  t.deepEqual(Buffer.from(await laptop.packet()).subarray(28), data, 'it came in fragments');
+  laptop.send(whole);
+  t.deepEqual(Buffer.from(await laptop.packet()).subarray(28), data, 'it has no DF');
+  t.is(fragmented, 2);
+  laptop.send(fixed);
+  const answer = Buffer.from(await laptop.packet());
+  t.deepEqual([answer[9], answer[20], answer[21], answer.readUInt16BE(26)], [1, 3, 4, mtu]);
+  t.is(fragmented, 2);
 });
 
 test('a device learns that a UDP port is refused', async (t) => {

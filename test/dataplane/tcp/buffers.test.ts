@@ -6,22 +6,26 @@ import { Dice } from '../../support/tcp/world.ts';
 
 const MIB = 1_048_576;
 
-test('a device gets a quarter of the pool, and others still get theirs', (t) => {
+test('a device gets a quarter of the pool, and leaves to others as much as it has', (t) => {
   const buffers = new Buffers(4 * MIB, 8);
   const taken: number[] = [];
-  for (let device = 0; device < 5; device++)
-    for (let i = 0; i < 70; i++) {
+  const takeAll = (device: number): number => {
+    for (let count = 0; ; count++) {
       const chunk = buffers.take(device);
-      if (chunk !== NO_CHUNK) taken.push(chunk);
+      if (chunk === NO_CHUNK) return count;
+      taken.push(chunk);
     }
-  t.is(taken.length, (4 * MIB) / CHUNK_BYTES);
+  };
+  t.deepEqual([0, 1, 2, 3, 4].map(takeAll), [64, 64, 64, 32, 16]);
   t.is(new Set(taken).size, taken.length);
-  t.is(buffers.bytes, 4 * MIB);
+  t.is(buffers.bytes, 240 * CHUNK_BYTES);
   t.is(buffers.roomOf(0), 0);
-  t.is(buffers.roomOf(7), 0);
-  buffers.give(taken[0]!, 0);
-  t.is(buffers.roomOf(0), CHUNK_BYTES);
-  t.is(buffers.take(0), taken[0]!);
+  const room = buffers.roomOf(7);
+  t.is(takeAll(7) * CHUNK_BYTES, room, 'the room is what it gets');
+  t.deepEqual([5, 6].map(takeAll), [4, 2], 'the last ones get some too');
+  for (const chunk of taken.splice(0, 64)) buffers.give(chunk, 0);
+  t.true(buffers.roomOf(0) > 0);
+  t.true(takeAll(0) > 0);
 });
 
 test('chunks do not overlap', (t) => {
@@ -71,4 +75,18 @@ test('a slab whose chunks are all free gives its memory back, but for the curren
   for (const [chunk, device] of taken) buffers.give(chunk, device);
   const memory = taken.filter(([chunk]) => (buffers.bytesOf(chunk) as Buffer | null) !== null);
   t.is(memory.length, 64);
+});
+
+test('chunks that were used before come first, so memory is as much as was used at once', (t) => {
+  const pool = Buffer.alloc(16 * MIB);
+  const buffers = new Buffers(pool.length, 1, pool);
+  const most = 4 * MIB;
+  const used = new Set<number>();
+  const dice = new Dice(5);
+  for (let round = 0; round < 200; round++) {
+    const chunks = Array.from({ length: most / CHUNK_BYTES }, () => buffers.take(0));
+    for (const chunk of chunks) used.add(chunk);
+    while (chunks.length > 0) buffers.give(chunks.splice(dice.below(chunks.length), 1)[0]!, 0);
+  }
+  t.is(used.size * CHUNK_BYTES, most);
 });

@@ -111,6 +111,9 @@ test('after a pause of more than a timeout the window begins again (RFC 5681, 4.
   clock[0] = 1_300;
   cubic.resumed(1);
   t.is(times[TIMES + CWND], 10 * SEGMENT);
+  times[TIMES + CWND] = 3 * SEGMENT;
+  cubic.resumed(1);
+  t.is(times[TIMES + CWND], 3 * SEGMENT, 'a pause opens no window');
 });
 
 test('a pause is no time in which the window grows', (t) => {

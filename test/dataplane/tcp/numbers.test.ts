@@ -1,7 +1,7 @@
 // Sequence numbers are compared modulo 2^32.
 
 import test from 'ava';
-import { earlier, isAfter, isBefore, later } from '../../../dataplane/tcp/numbers.ts';
+import { earlier, isAfter, isBefore, later, mayHaveMore } from '../../../dataplane/tcp/numbers.ts';
 
 test('numbers are compared across 2^32 and across 2^31', (t) => {
   for (const start of [0, 5, 0x7fff_fff0, -16, -0x8000_0000])
@@ -15,4 +15,12 @@ test('numbers are compared across 2^32 and across 2^31', (t) => {
       t.is(earlier(end, start), start);
     }
   t.false(isBefore(7, 7) || isAfter(7, 7));
+});
+
+test('a device gets a few in any case, and then no more than it leaves to others', (t) => {
+  t.true(mayHaveMore(63, 1_000, 1), 'a few');
+  t.false(mayHaveMore(63, 1_000, 0), 'of nothing');
+  t.true(mayHaveMore(64, 1_000, 65));
+  t.false(mayHaveMore(64, 1_000, 64));
+  t.false(mayHaveMore(1_000, 1_000, 9_000), 'its share');
 });

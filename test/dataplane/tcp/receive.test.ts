@@ -103,6 +103,63 @@ const rows: readonly Row[] = [
     ],
     isGone: true,
   },
+  // ---- urgent data (RFC 9293, 3.8.5; RFC 6093, 3.2 and 6): it is text, in its place ----
+  {
+    title: 'urgent data is delivered in line, wherever the pointer points',
+    lines: [
+      ...OPEN,
+      ...[1, 5, 6, 0, 60_000].flatMap((pointer, i) => [
+        `< UPA ${1 + 5 * i}(5) ack 1 urg ${pointer}`,
+        '= took 5',
+        `> A 1(0) ack ${6 + 5 * i}`,
+      ]),
+    ],
+  },
+  {
+    title: 'a pointer without text says nothing, and its ACK counts',
+    lines: [
+      ...OPEN,
+      'send 10',
+      '> PA 1(10) ack 1',
+      '< UA 1(0) ack 11 urg 9000',
+      '< PA 1(5) ack 11',
+      '= took 5',
+      '> A 11(0) ack 6',
+    ],
+  },
+  {
+    title: 'urgent text that comes out of order, twice or with FIN is text',
+    lines: [
+      ...OPEN,
+      '< UA 6(5) ack 1 urg 1',
+      '> A 1(0) ack 1',
+      '< UPA 1(5) ack 1 urg 10',
+      '= took 5',
+      '= took 5',
+      '> A 1(0) ack 11',
+      '< UA 6(5) ack 1 urg 1',
+      '> A 1(0) ack 11',
+      '< UFA 11(3) ack 1 urg 3',
+      '= took 3',
+      '= finished',
+      '> A 1(0) ack 15',
+    ],
+  },
+  {
+    title: 'urgent text beyond a closed window is not taken, and what it acknowledges counts',
+    lines: [
+      ...OPEN,
+      'appetite 0',
+      '< A 1(60000) ack 1',
+      '> A 1(0) ack 60001',
+      '< A 60001(5536) ack 1',
+      '> A 1(0) ack 65536 win 0',
+      'send 10',
+      '> PA 1(10) ack 65536',
+      '< UPA 65536(1) ack 11 urg 1',
+      '> A 11(0) ack 65536 win 0',
+    ],
+  },
   // ---- PAWS (RFC 7323, 5.3) ----
   {
     title: 'an old timestamp is of an old segment: acknowledged, not taken',

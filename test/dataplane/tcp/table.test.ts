@@ -3,7 +3,8 @@
 import test from 'ava';
 import { DEVICE_NEXT, ESTABLISHED, GENERATION, WORDS } from '../../../dataplane/tcp/columns.ts';
 import { SipHash } from '../../../dataplane/tcp/siphash.ts';
-import { Ends, NONE, Table } from '../../../dataplane/tcp/table.ts';
+import { Ends, NONE, setEnds, Table } from '../../../dataplane/tcp/table.ts';
+import { address } from '../../support/dataplane/packets.ts';
 import { seededRandom } from '../../support/dataplane/simulation.ts';
 import { Dice } from '../../support/tcp/world.ts';
 
@@ -94,4 +95,16 @@ test('a device has at most a quarter of all connections', (t) => {
   t.not(table.add(1, ends(count), ESTABLISHED), NONE);
   table.remove(last);
   t.not(table.add(0, ends(count + 1), ESTABLISHED), NONE);
+});
+
+test('ends that are set again have nothing of those before', (t) => {
+  const one = new Ends();
+  setEnds(one, address('fd00::2'), 4_000, address('2001:db8::7'), 443);
+  t.true(one.isIpv6);
+  setEnds(one, address('10.8.0.2'), 65_535, address('192.0.2.7'), 80);
+  t.false(one.isIpv6);
+  t.deepEqual(
+    [...one.words],
+    [0x0a080002, 0, 0, 0, 0xc0000207 | 0, 0, 0, 0, (0xffff << 16) | 80, 0],
+  );
 });

@@ -59,6 +59,7 @@ function makeWorld(): World {
       datagrams.count = world.arriving;
     },
     readTun: note('readTun'),
+    readSockets: note('readSockets'),
     flush: note('flush'),
   };
   const pipeline = {
@@ -68,6 +69,7 @@ function makeWorld(): World {
       if (world.failsWith !== null) throw world.failsWith;
     },
     outbound: note('outbound'),
+    bySockets: note('bySockets'),
     handed: note('handed'),
     expire: note('expire'),
     drop: note('drop'),
@@ -148,13 +150,13 @@ test('what is in place of a TUN has its turn when it is due, and to the millisec
   t.is(world.turns.freeMs, 3);
   world.turns.wait(3);
   world.turns.move(0);
-  t.false(world.calls.some((call) => call.startsWith('outbound')));
+  t.false(world.calls.some((call) => call.startsWith('bySockets')));
   world.now += 3;
   world.turns.wait(0);
   t.is(world.turns.freeMs, 0);
   t.true(world.turns.hasWork);
   world.turns.move(0);
-  t.true(world.calls.some((call) => call.startsWith('outbound')));
+  t.true(world.calls.some((call) => call.startsWith('bySockets')));
   t.is(begun.length, 2);
 });
 
@@ -165,5 +167,15 @@ test('an event of a socket of the host fills the batch of packets', (t) => {
   world.turns.wait(5);
   t.true(world.turns.hasWork);
   world.turns.move(world.turns.events);
-  t.deepEqual(world.calls.filter((call) => /readTun|outbound/.test(call)).length, 2);
+  t.deepEqual(world.calls.slice(1), ['readSockets', 'bySockets 1000 7', 'expire 1000 7', 'flush']);
+});
+
+test('beside a TUN, sockets fill the batch after it', (t) => {
+  const world = makeWorld();
+  world.engine.substitute = { begin: () => undefined, deadline: Number.POSITIVE_INFINITY };
+  world.turns.move(EVENT_TUN);
+  t.deepEqual(world.calls.splice(0), ['readTun', 'outbound 1000 7', 'expire 1000 7', 'flush']);
+  world.turns.move(EVENT_TUN | EVENT_SOCKETS);
+  const turn = ['readTun', 'outbound 1000 7', 'readSockets', 'bySockets 1000 7'];
+  t.deepEqual(world.calls.slice(0, 4), turn);
 });

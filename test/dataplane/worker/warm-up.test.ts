@@ -1,10 +1,7 @@
 // The packet path is compiled before the first packet, and stays compiled.
 
 import { readdirSync } from 'node:fs';
-import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
-import { runInThisContext } from 'node:vm';
 import { Judge } from '../../../dataplane/filter/judge.ts';
 import { systemClock } from '../../../dataplane/io/clock.ts';
 import { choosePrimitives, systemRandom } from '../../../dataplane/io/crypto.ts';
@@ -15,6 +12,7 @@ import { Turns } from '../../../dataplane/worker/turns.ts';
 import { warmUp, type WarmUpOptions } from '../../../dataplane/worker/warm-up.ts';
 import { Receiver } from '../../../dataplane/wireguard/receive.ts';
 import { nativeTest } from '../../support/dataplane/native-test.ts';
+import { coreMs, isOptimized, type Method } from '../../support/suite/compiled.ts';
 import { collectGarbage } from '../../support/suite/kept-memory.ts';
 
 const optionsOf = (addon: Addon): WarmUpOptions => ({
@@ -25,17 +23,10 @@ const optionsOf = (addon: Addon): WarmUpOptions => ({
   // Its time runs only while this thread has a core, so other work on this machine costs no round.
   clock: { ...systemClock(addon.bootTime), now: () => coreMs() },
   isAwaited: () => false,
+  hasSockets: false,
 });
 
-/** How long this thread has had a core, in ms. */
-function coreMs(): number {
-  const { user, system } = process.threadCpuUsage();
-  return (user + system) / 1_000;
-}
-
 const openFiles = (): number => readdirSync('/proc/self/fd').length;
-
-type Method = readonly [{ readonly prototype: object }, name: string];
 
 const methods: readonly Method[] = [
   [Turns, 'move'],
@@ -46,14 +37,6 @@ const methods: readonly Method[] = [
   [Judge, 'fromPeer'],
   [Judge, 'toPeer'],
 ];
-
-/** V8's own word on whether a method is compiled to machine code by its two best compilers. */
-function isOptimized([{ prototype }, name]: Method): boolean {
-  setFlagsFromString('--allow-natives-syntax');
-  const statusOf = runInThisContext('(f) => %GetOptimizationStatus(f)') as (f: unknown) => number;
-  // Bits of v8/src/runtime/runtime.h: maglevved, turbofanned.
-  return (statusOf(Reflect.get(prototype, name)) & ((1 << 5) | (1 << 6))) !== 0;
-}
 
 nativeTest('it compiles the packet path, and closes what it opened', async (t, native) => {
   for (const method of methods) t.false(isOptimized(method), method[1]);

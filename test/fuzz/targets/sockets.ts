@@ -36,7 +36,7 @@ const ARENA_BYTES = 70_000;
 const TOLD_MAX = 4;
 const LENGTHS = [0, 1, 100, 1_360, 4_096, 65_536] as const;
 const MOVES = ['read', 'write', 'receive', 'send'] as const;
-const QUESTIONS = ['end', 'takeError', 'pathMtu'] as const;
+const QUESTIONS = ['end', 'takeError', 'pathMtu', 'sendFragmented'] as const;
 const CLOSES = ['closeSocket', 'resetSocket'] as const;
 
 /** Packets whose checksums are right. */
@@ -184,10 +184,24 @@ class Course {
 
   ask(reader: ChoiceReader): void {
     const name = QUESTIONS[reader.byte() % QUESTIONS.length]!;
+    if (name === 'sendFragmented') return this.#fragment(reader);
     const handle = this.#choose(reader);
     const result = this.sockets[name](handle);
     if (!this.open.has(handle)) assert.equal(result, -EBADF);
     this.#note(name, result < 0 ? result : 1);
+  }
+
+  /** Sends one datagram, which may be larger than any: 1 says that it left, 0 that it is lost. */
+  #fragment(reader: ChoiceReader): void {
+    const handle = this.#choose(reader);
+    const [isInside] = this.#tell(0, reader);
+    const { pieces } = this.sockets;
+    const result = this.sockets.sendFragmented(handle);
+    const kind = this.open.get(handle);
+    if (kind === undefined || kind === 'tcp') assert.equal(result, -EBADF);
+    else if (!isInside) assert.equal(result, -EFAULT);
+    else assert.equal(result, pieces[PIECE_ERROR] === 0 ? 1 : 0);
+    this.#note('sendFragmented', result);
   }
 
   end(reader: ChoiceReader): void {

@@ -21,7 +21,7 @@ import {
   openDatabase,
 } from '../../support/database/databases.ts';
 import { addDevice, addRule, addUser } from '../../support/database/records.ts';
-import { migrate, removeDevices, writeTransaction } from '../../../models/index.ts';
+import { migrate, noteClientFile, removeDevices, writeTransaction } from '../../../models/index.ts';
 import {
   ADMIN_EMAIL,
   type Answer,
@@ -122,6 +122,38 @@ for (const kind of databaseKinds()) {
       t.is(status, 422, name);
       t.deepEqual(body.errors, { user_id: ['is invalid'] });
     }
+  });
+
+  test(`${kind}: devices are filtered by whether their file is out of date, in pages too`, async (t) => {
+    const { send, adminId, database } = await openServer(t, kind);
+    const { id: ann } = await addUser(database);
+    const ids = await addManyDevices(database, adminId, 120);
+    const own = await addDevice(database, ann, { ipv4: '100.65.0.2', ipv6: 'fd00::a:2' });
+    const old = ids.filter((_, i) => i % 2 === 0);
+    for (const id of [...old, own.id]) await noteClientFile(database, id, '0'.repeat(64));
+    const path = '/v0/devices?file_out_of_date';
+    t.deepEqual(idsOf(await send('GET', `${path}=true`)), [...old, own.id]);
+    t.deepEqual(idsOf(await send('GET', `${path}=true&user_id=${ann}`)), [own.id]);
+    const others = ids.filter((_, i) => i % 2 === 1);
+    t.deepEqual(idsOf(await send('GET', `${path}=false`)), others);
+    for (const [value, all] of [
+      ['true', [...old, own.id]],
+      ['false', others],
+    ] as const) {
+      const pages = await pagesFrom(t, send, `${path}=${value}&limit=25`);
+      t.deepEqual(idsOf(...pages), all);
+      t.deepEqual(
+        pages.map(({ body }) => body.data.length),
+        value === 'true' ? [25, 25, 11] : [25, 25, 10],
+      );
+    }
+    t.deepEqual(idsOf(await send('GET', `${path}=true&file_out_of_date=false`)), []);
+    for (const value of ['', 'yes', 'TRUE', '1']) {
+      const { status, body } = await send('GET', `${path}=${value}`);
+      t.is(status, 422, value);
+      t.deepEqual(body.errors, { file_out_of_date: ['should be one of true, false'] });
+    }
+    t.is((await send('GET', '/v0/users?file_out_of_date=yes')).status, 200, 'not of users');
   });
 
   test(`${kind}: a filter leaves only the records that match it`, async (t) => {

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { nextPage, readCursor, readListQuery, writeCursor } from '../../../lib/api/paging.ts';
 import { ApiError } from '../../../lib/kit/http/errors.ts';
 import { text } from '../../../lib/kit/validation/fields.ts';
-import { anyCharacter } from '../../support/suite/characters.ts';
+import { anyCharacter } from '../../support/api/characters.ts';
 import { inSentences } from '../../../lib/kit/validation/validate.ts';
 
 const filters = {

@@ -10,7 +10,7 @@ import { addDevice, addRule, addUser } from '../../support/database/records.ts';
 import { newKey, openServer, type TestServer } from '../../support/api/server.ts';
 import { type Database, writeTransaction } from '../../../models/index.ts';
 import { fakeDiagnosing, fakeExplaining, fakeLive } from '../../support/observe/fake-gateway.ts';
-import { anyCharacter } from '../../support/suite/characters.ts';
+import { anyCharacter } from '../../support/api/characters.ts';
 
 const writes = operations.filter(({ part }) => part.requestBody !== undefined);
 

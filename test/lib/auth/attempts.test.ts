@@ -12,6 +12,7 @@ import {
   readWaits,
   takeAttempt,
 } from '../../../lib/auth/attempts.ts';
+import { configOf } from '../../support/api/server.ts';
 import { type LogLine, logInto } from '../../../lib/testing/log.ts';
 import { pruneSignIns, writeTransaction } from '../../../models/index.ts';
 import {
@@ -22,6 +23,7 @@ import {
 } from '../../support/database/databases.ts';
 import { migrate } from '../../../models/index.ts';
 
+const config = configOf();
 const account: Counted = { kind: 'account', subject: 'ann@example.com' };
 const START = new Date('2026-11-21T08:00:00Z');
 const after = (ms: number): Date => new Date(START.getTime() + ms);
@@ -114,7 +116,7 @@ for (const kind of databaseKinds()) {
   test(`${kind}: a refused attempt moves no other count`, async (t) => {
     const database = await openDatabase(t, kind);
     for (let n = 0; n < ATTEMPTS_MAX; n += 1) await takeAttempt(database, [account], START);
-    const address = fromAddress('192.0.2.7');
+    const address = fromAddress(config, '192.0.2.7');
     for (let n = 0; n < 9; n += 1)
       t.is((await takeAttempt(database, [account, address], START)).refusedBy, 'account');
     t.is((await takeAttempt(database, [address], START)).refusedBy, null);
@@ -126,7 +128,11 @@ for (const kind of databaseKinds()) {
     await migrate(one);
     const taken = await Promise.all(
       Array.from({ length: 20 }, (_, i) =>
-        takeAttempt(i % 2 === 0 ? one : other, [account, fromAddress(`192.0.2.${i}`)], START),
+        takeAttempt(
+          i % 2 === 0 ? one : other,
+          [account, fromAddress(config, `192.0.2.${i}`)],
+          START,
+        ),
       ),
     );
     t.is(taken.filter(({ refusedBy }) => refusedBy === null).length, ATTEMPTS_MAX);
@@ -134,7 +140,7 @@ for (const kind of databaseKinds()) {
 
   test(`${kind}: a good attempt clears its account, and takes one from its address`, async (t) => {
     const database = await openDatabase(t, kind);
-    const both = [account, fromAddress('192.0.2.7')];
+    const both = [account, fromAddress(config, '192.0.2.7')];
     for (let n = 0; n < 4; n += 1) await takeAttempt(database, both, START);
     await writeTransaction(database, (transaction) => forgiveAttempt(database, both, transaction));
     const rows = await database.models.SignInAttempt.findAll({ raw: true });
@@ -147,7 +153,7 @@ for (const kind of databaseKinds()) {
   test(`${kind}: whoever resets an account lets it, and every address, try again`, async (t) => {
     const database = await openDatabase(t, kind);
     const other: Counted = { kind: 'account', subject: 'ben@example.com' };
-    for (const counted of [account, other, fromAddress('192.0.2.7')])
+    for (const counted of [account, other, fromAddress(config, '192.0.2.7')])
       await takeAttempt(database, [counted], START);
     await writeTransaction(database, (transaction) =>
       forgetAttempts(database, [account], 'id', transaction),
@@ -190,7 +196,7 @@ test('an account is counted as one, however its e-mail is written', (t) => {
 });
 
 test('addresses of one IPv6 customer count as one', (t) => {
-  t.deepEqual(fromAddress('2001:db8::1'), fromAddress('2001:db8::ffff'));
-  t.notDeepEqual(fromAddress('2001:db8::1'), fromAddress('2001:db8:0:1::1'));
-  t.notDeepEqual(fromAddress('192.0.2.1'), fromAddress('192.0.2.2'));
+  t.deepEqual(fromAddress(config, '2001:db8::1'), fromAddress(config, '2001:db8::ffff'));
+  t.notDeepEqual(fromAddress(config, '2001:db8::1'), fromAddress(config, '2001:db8:0:1::1'));
+  t.notDeepEqual(fromAddress(config, '192.0.2.1'), fromAddress(config, '192.0.2.2'));
 });

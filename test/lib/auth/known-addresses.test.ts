@@ -2,6 +2,7 @@
 
 import test from 'ava';
 import { KNOWN_MAX, KnownAddresses } from '../../../lib/auth/known-addresses.ts';
+import { configOf } from '../../support/api/server.ts';
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { addPerson } from '../../support/web/visitor.ts';
 
@@ -25,15 +26,15 @@ for (const kind of databaseKinds())
         ...times,
         sha256: String(i).repeat(64),
       });
-    const known = await KnownAddresses.of(database);
+    const known = await KnownAddresses.of(database, configOf());
     t.true(known.has('2001:db8:1:2::99'), 'the /64 counts');
     t.false(known.has('192.0.2.1'), 'a password alone is no sign-in there');
     known.add('192.0.2.1');
-    t.true((await KnownAddresses.of(database)).has('192.0.2.1'));
+    t.true((await KnownAddresses.of(database, configOf())).has('192.0.2.1'));
   });
 
 test('the one that was used longest ago is forgotten', (t) => {
-  const known = new KnownAddresses();
+  const known = new KnownAddresses(configOf());
   known.add('192.0.2.1');
   known.add('192.0.2.2');
   known.add('192.0.2.1');

@@ -216,6 +216,20 @@ for (const kind of databaseKinds()) {
     t.is(server.services.counters.of('sign_ins', 'too_many_from_address'), 1);
   });
 
+  test(`${kind}: the failures of one device keep no other device waiting`, async (t) => {
+    const server = await openServer(t, kind, { TRUSTED_PROXIES: '127.0.0.1' });
+    await addPerson(server.database, 'ann@example.com');
+    const from = (address: string): Visitor => {
+      const visitor = new Visitor(server);
+      visitor.headers['x-forwarded-for'] = address;
+      return visitor;
+    };
+    for (let n = 0; n < 50; n += 1)
+      await from('fd00::2').signIn(`user${n}@example.com`, 'wrong password x');
+    t.regex((await from('fd00::2').signIn('ann@example.com')).text, /Wait 15 minutes/);
+    t.is((await from('fd00::3').signIn('ann@example.com')).status, 303);
+  });
+
   test(`${kind}: twenty guesses at the same time count as five`, async (t) => {
     const server = await openServer(t, kind, { TRUSTED_PROXIES: '127.0.0.1' });
     await addPerson(server.database, 'ann@example.com');

@@ -9,6 +9,7 @@ import {
   PLACES_MAX,
   STRANGER_PLACES,
 } from '../../../lib/auth/password-queue.ts';
+import { configOf } from '../../support/api/server.ts';
 
 /** A queue whose work ends when the test says so. */
 function open() {
@@ -33,8 +34,9 @@ function open() {
   return { ask, order, finish, refused: () => refused };
 }
 
-const stranger = (address: string): Asker => askerAt(address, false);
-const known = (address: string): Asker => askerAt(address, true);
+const config = configOf();
+const stranger = (address: string): Asker => askerAt(config, address, false);
+const known = (address: string): Asker => askerAt(config, address, true);
 
 test('an address stands for its /64 and its /48, or for its /24', (t) => {
   const asker = { scope: '2001:db8:1:2', network: '2001:db8:1', isKnown: false };

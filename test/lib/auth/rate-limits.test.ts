@@ -132,3 +132,20 @@ test('bad tokens are limited by address, and lock no good one out', async (t) =>
   t.is(good.status, 200, 'a good token from that address');
   t.is((await from('192.0.2.2', bad)).status, 401, 'another address');
 });
+
+test('a device that asks too often over IPv6 leaves the others their requests', async (t) => {
+  const settings = { API_RATE_LIMIT: '1000', HTTP_THROUGH_TUNNEL: 'on' };
+  const { server } = await openServer(t, 'sqlite', settings, STILL);
+  const ask = async (remoteAddress: string): Promise<number> =>
+    (await server.inject({ url: '/v0/configuration', remoteAddress })).statusCode;
+  for (const [crowd, other] of [
+    ['fd00::2', 'fd00::3'],
+    ['2001:db8::2', '2001:db8:0:1::2'],
+  ] as const) {
+    let last = 0;
+    for (let i = 0; i <= 40; i += 1) last = await ask(crowd);
+    t.is(last, 429, crowd);
+    t.is(await ask(other), 401, other);
+  }
+  t.is(await ask('2001:db8::3'), 429, 'outside the tunnel a /64 is one address');
+});

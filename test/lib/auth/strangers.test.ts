@@ -19,6 +19,7 @@ function scene({ perSecond = 1_000, lookMs = 0 } = {}) {
     perSecond,
     nowMs: () => clock.ms,
     known,
+    scopeOf: (address) => address,
     cookie: 'postern-session',
     metricsToken: METRICS,
     isFree: ({ url }) => url === '/healthz',

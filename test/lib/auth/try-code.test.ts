@@ -7,6 +7,7 @@ import { addSecondFactor, renewRecoveryCodes } from '../../../lib/auth/second-fa
 import type { Caller } from '../../../lib/kit/process/caller.ts';
 import { type LogLine, logInto } from '../../../lib/testing/log.ts';
 import { GATEWAY, writeTransaction } from '../../../models/index.ts';
+import { configOf } from '../../support/api/server.ts';
 import { firstKind, openDatabase } from '../../support/database/databases.ts';
 import { addPerson } from '../../support/web/visitor.ts';
 
@@ -14,7 +15,7 @@ for (const kind of firstKind())
   test(`${kind}: good codes are not counted, and after five wrong ones nothing is tried`, async (t) => {
     const database = await openDatabase(t, kind);
     const lines: LogLine[] = [];
-    const services = { database, log: logInto(lines) };
+    const services = { config: configOf(), database, log: logInto(lines) };
     const { id } = await addPerson(database, 'ann@example.com');
     const { result: codes } = await writeTransaction(database, async (transaction) => {
       const factor = { userId: id, name: 'phone', secret: 'A'.repeat(32), step: 0 };
@@ -45,7 +46,7 @@ for (const kind of firstKind())
     t.true(lines.some(({ message }) => message.includes('a wait of 15 minutes began')));
     // The code was not spent.
     const { result: isGood } = await writeTransaction(database, (transaction) =>
-      spends(database, codesOf(caller), codes[1] ?? '')(id, transaction),
+      spends(database, codesOf(services, caller), codes[1] ?? '')(id, transaction),
     );
     t.true(isGood);
   });

@@ -23,7 +23,7 @@ test('a device is found by its id, its address or its name', async (t) => {
     t.like(await gateway.finds.device(word), { id: device.id, name: 'twin' }, word);
   for (const word of ['nothing', '100.64.9.3', newId()])
     await t.throwsAsync(gateway.finds.device(word), {
-      message: new RegExp(`^there is no device ${word}; see: `),
+      message: new RegExp(`^there is no device ${word}; DEVICE is .*; see: `),
     });
   await t.throwsAsync(gateway.finds.device('twin'), {
     message:

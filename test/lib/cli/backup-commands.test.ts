@@ -18,7 +18,7 @@ import { scratchFolder } from '../../support/database/full-database.ts';
 import { configOf } from '../../support/api/server.ts';
 
 async function runLine(database: Database, folder: string, line: string): Promise<Outcome> {
-  const parsed = parseCommandLine(line.split(' '));
+  const parsed = await parseCommandLine(line.split(' '));
   if (!('command' in parsed)) throw new Error(`not understood: ${line}`);
   const run = backupCommands[parsed.command.words];
   if (run === undefined) throw new Error(`no such command: ${line}`);

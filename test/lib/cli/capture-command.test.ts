@@ -22,13 +22,13 @@ const GATEWAY = '01900000-0000-7000-8000-00000000cafe';
 interface Scene extends LocalServer {
   readonly orders: CaptureOrder[];
   readonly running: RunningCaptures;
-  readonly capture: (...words: string[]) => {
+  readonly capture: (...words: string[]) => Promise<{
     done: Promise<Outcome>;
     out: PassThrough;
     written: () => Buffer;
     notes: () => string;
     interrupt: () => void;
-  };
+  }>;
 }
 
 async function open(t: ExecutionContext, isTTY = false, name = 'laptop'): Promise<Scene> {
@@ -51,8 +51,8 @@ async function open(t: ExecutionContext, isTTY = false, name = 'laptop'): Promis
   const opened = await openLocally(t, { capturing });
   const user = await addUser(opened.database);
   await addDevice(opened.database, user.id, { name, ipv4: '100.64.9.9' });
-  const capture: Scene['capture'] = (...words) => {
-    const parsed = parseCommandLine(['capture', ...words]);
+  const capture: Scene['capture'] = async (...words) => {
+    const parsed = await parseCommandLine(['capture', ...words]);
     if (!('command' in parsed)) throw new Error('not understood');
     const [out, notes] = [new PassThrough(), new PassThrough()];
     const [written, said]: [Buffer[], Buffer[]] = [[], []];
@@ -77,7 +77,7 @@ async function open(t: ExecutionContext, isTTY = false, name = 'laptop'): Promis
 
 test('packets go to standard output until the time is over, and notes beside them', async (t) => {
   const { capture, orders, running, database } = await open(t);
-  const { done, written, notes } = capture(
+  const { done, written, notes } = await capture(
     ...'100.64.9.9 --duration 1 --payload --port 53 --protocol udp --only-refused'.split(' '),
     ...'--destination 10.0.0.0/8 --bytes 5000'.split(' '),
   );
@@ -105,7 +105,7 @@ test('packets go to standard output until the time is over, and notes beside the
 
 test('nothing in the name of a device steers the terminal of whoever captures', async (t) => {
   const { capture } = await open(t, false, 'pwn\u001b]0;owned\u0007');
-  const { done, notes, interrupt } = capture('100.64.9.9');
+  const { done, notes, interrupt } = await capture('100.64.9.9');
   await untilHolds(() => notes() !== '');
   interrupt();
   await done;
@@ -114,7 +114,7 @@ test('nothing in the name of a device steers the terminal of whoever captures', 
 
 test('a person ends it cleanly: the file has whole blocks', async (t) => {
   const { capture, running } = await open(t);
-  const { done, written, interrupt } = capture('laptop');
+  const { done, written, interrupt } = await capture('laptop');
   await untilHolds(() => readPcapng(written()).packets.length === 3);
   interrupt();
   t.like((await done).data, { packets: 3 });
@@ -124,7 +124,7 @@ test('a person ends it cleanly: the file has whole blocks', async (t) => {
 
 test('whoever reads it may go away', async (t) => {
   const { capture, running } = await open(t);
-  const { done, out, written } = capture('laptop');
+  const { done, out, written } = await capture('laptop');
   await untilHolds(() => readPcapng(written()).packets.length === 3);
   out.destroy(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }));
   await untilHolds(() => out.closed);
@@ -134,7 +134,7 @@ test('whoever reads it may go away', async (t) => {
 
 test('a disk that is full ends it with an error', async (t) => {
   const { capture, running } = await open(t);
-  const { done, out, written } = capture('laptop');
+  const { done, out, written } = await capture('laptop');
   await untilHolds(() => readPcapng(written()).packets.length === 3);
   out.destroy(Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC' }));
   await t.throwsAsync(done, {
@@ -146,7 +146,7 @@ test('a disk that is full ends it with an error', async (t) => {
 
 test('a terminal gets no packets', async (t) => {
   const { capture, orders } = await open(t, true);
-  await t.throwsAsync(capture('laptop').done, {
+  await t.throwsAsync((await capture('laptop')).done, {
     message: /^packets are not for a terminal; .*capture laptop > file\.pcapng$/,
   });
   t.is(orders.length, 0);
@@ -161,17 +161,17 @@ test('what the gateway refuses is said in words', async (t) => {
     [['laptop', '--payload', '--snaplen', '64'], /^snaplen: must not be present$/],
   ];
   for (const [words, error] of table)
-    t.regex(String((await t.throwsAsync(capture(...words).done))?.message), error);
+    t.regex(String((await t.throwsAsync((await capture(...words)).done))?.message), error);
   running.begin({} as CaptureOrder, 1);
   running.begin({} as CaptureOrder, 1);
-  await t.throwsAsync(capture('laptop').done, {
+  await t.throwsAsync((await capture('laptop')).done, {
     message: /two captures run at this gateway already/,
   });
 });
 
 test('a gateway that breaks it off is named', async (t) => {
-  const { capture, written, close } = await open(t).then((scene) => {
-    const begun = scene.capture('laptop');
+  const { capture, written, close } = await open(t).then(async (scene) => {
+    const begun = await scene.capture('laptop');
     return { capture: begun.done, written: begun.written, close: scene.close };
   });
   const failed = t.throwsAsync(capture, { message: 'the gateway broke the capture off' });

@@ -11,6 +11,7 @@ import { addDevice, addUser } from '../../models/fixtures.ts';
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { configure } from '../../support/web/portal.ts';
 import { openServer } from '../../support/api/server.ts';
+import { linesAt } from '../../support/api/terminal.ts';
 import { addPerson, Visitor } from '../../support/web/visitor.ts';
 import { runTyped } from '../../support/gateway/typed-command.ts';
 
@@ -98,9 +99,16 @@ for (const kind of databaseKinds()) {
     t.is(off.text, 'laptop is switched off and does not end.');
     const ends = await runLine(database, `device expire --id ${id} --at 2099-12-31`);
     t.is(ends.text, 'laptop is switched off and ends at 2099-12-31T00:00:00.000Z.');
+    t.is(
+      ends.note,
+      'That is the start of 2099-12-31, in UTC; for all of that day: --at 2099-12-31T23:59:59Z',
+    );
+    const timed = await runLine(database, `device expire ${id} --at 2099-12-31T00:00Z`);
+    t.is(timed.note, undefined);
     await runLine(database, `device enable --id ${id}`);
     const past = await runLine(database, `device expire --id ${id} --at 2020-01-01`);
     t.is(past.text, 'laptop is switched on and has ended: 2020-01-01T00:00:00.000Z is past.');
+    t.is(past.note, undefined);
     const last = await runLine(database, `device expire --id ${id} --at never`);
     t.deepEqual(last.data, { id, enabled: true, expires_at: null });
     const user = await addUser(database, { email: 'b@b.example' });
@@ -117,10 +125,16 @@ for (const kind of databaseKinds()) {
     await runLine(database, 'admin create-or-reset --email a@b.example');
     const made = await runLine(database, 'token create --email a@b.example --name ci --days 3');
     t.regex(made.text, /^pst_[\w-]{43}$/);
-    t.regex(String(made.note), /Its id is [\da-f-]{36}; .*token revoke [\da-f-]{36}$/);
+    const [says, rights] = String(made.note).split('\n');
+    t.regex(says ?? '', /Its id is [\da-f-]{36}; .*token revoke [\da-f-]{36}$/);
+    t.regex(
+      rights ?? '',
+      /^The token has all rights, because no scope was named; .*--scopes read$/,
+    );
     await addUser(database, { email: 'user@b.example' });
     const plain = await runLine(database, 'token create --email user@b.example --name ci');
     t.regex(String(plain.note), /no administrator: .*forbidden/);
+    t.notRegex(String(plain.note), /all rights/);
     t.not(await findTokenOwner(database, hashToken(made.text)), null);
     const list = await runLine(database, 'token list --email a@b.example');
     const [labels = '', row = '', ...others] = list.text.split('\n');
@@ -132,7 +146,9 @@ for (const kind of databaseKinds()) {
     t.true(days > 2.9 && days <= 3, String(expires));
     t.false(JSON.stringify(list).includes(made.text));
     const reading = 'token create --email a@b.example --name ci --scopes capture,read --json';
-    t.like((await runLine(database, reading)).data, { scopes: ['read', 'capture'] });
+    const read = await runLine(database, reading);
+    t.like(read.data, { scopes: ['read', 'capture'] });
+    t.notRegex(String(read.note), /all rights/);
     await t.throwsAsync(runLine(database, reading.replace('read', 'all')), {
       message: '--scopes takes admin,read,metrics,capture, or some of them, not "capture,all"',
     });
@@ -149,6 +165,35 @@ for (const kind of databaseKinds()) {
     });
   });
 }
+
+for (const kind of databaseKinds())
+  test(`${kind}: a terminal shows the audit trail under headings, with names`, async (t) => {
+    const database = await openDatabase(t, kind);
+    await runLine(database, 'user create ann@b.example --no-password');
+    const { data } = await runLine(database, 'device create --email ann@b.example --name laptop');
+    await runLine(database, 'group create staff');
+    await runLine(database, 'group add ann@b.example --group staff');
+    await runLine(database, 'user delete ann@b.example');
+    const list = await runLine(database, 'audit list --since today');
+    const { id } = data as { id: string };
+    t.true(list.text.includes(`\tdevice create\t${id}\t`), 'a pipe gets lines with tabs');
+    const lines = linesAt(t, list, 400);
+    t.regex(lines[0] ?? '', /^TIME +WHO +FROM +ACTION +RECORD +FIELDS$/);
+    const cells = lines.map((line) => line.split(/ {2,}/).slice(1, 5).join('|'));
+    t.true(cells.includes('command_line|-|create|user ann@b.example'), cells.join('\n'));
+    t.true(cells.includes('command_line|-|create|device ann@b.example/laptop'), cells.join('\n'));
+    const member = 'command_line|-|create|group_membership ann@b.example of staff';
+    t.true(cells.includes(member), cells.join('\n'));
+    // It is deleted with its user, and has its name nevertheless.
+    t.true(cells.includes('command_line|-|delete|device ann@b.example/laptop'), cells.join('\n'));
+    t.false(lines.join('\n').includes(id));
+    // What has no name has its id.
+    t.regex(lines.join('\n'), /create +configuration \([\da-f-]{8,36}\)/);
+    t.true(linesAt(t, list, 80).length >= lines.length);
+    const none = await runLine(database, 'audit list --since 2126-01-01');
+    t.deepEqual(linesAt(t, none, 80), ['TIME  WHO  FROM  ACTION  RECORD  FIELDS']);
+    t.is(none.text, '');
+  });
 
 test('an administrator can sign in again at once, on request without second factors', async (t) => {
   const server = await openServer(t, 'sqlite');

@@ -222,7 +222,7 @@ for (const kind of databaseKinds()) {
     t.is(again.text, made.text.replace(/^PrivateKey = .*$/m, `PrivateKey = ${PRIVATE_KEY_BLANK}`));
     for (const bad of ['x', '00000000-0000-7000-8000-000000000000'])
       await t.throwsAsync(runLine(database, `device config --id ${bad}`), {
-        message: `there is no device ${bad}; see: npm run -s postern -- device list`,
+        message: `there is no device ${bad}; DEVICE is ann@example.com/laptop, a name, an address or an id; see: npm run -s postern -- device list`,
       });
   });
 }

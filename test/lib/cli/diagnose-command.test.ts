@@ -5,6 +5,7 @@ import test from 'ava';
 import type { Trace } from '../../../dataplane/index.ts';
 import { addDevice, addUser } from '../../support/database/records.ts';
 import { openLocally } from '../../support/api/local-socket.ts';
+import { linesAt } from '../../support/api/terminal.ts';
 import { fakeDiagnosing, silentTrace } from '../../support/observe/fake-gateway.ts';
 
 const GATEWAY = '01900000-0000-7000-8000-00000000cafe';
@@ -40,7 +41,9 @@ test('a device is named by id, address or name', async (t) => {
     t.regex(String(outcome?.text), /^not_confirmed: Its handshakes are answered, but /);
     t.regex(String(outcome?.text), /^unconfirmed +device +\[2001:db8::7\]:9 +7 +2026-01-01T/m);
   }
-  await t.throwsAsync(run('diagnose', 'phone'), { message: /^there is no device phone; see: / });
+  await t.throwsAsync(run('diagnose', 'phone'), {
+    message: /^there is no device phone; DEVICE is .*; see: /,
+  });
 });
 
 test('unknown senders are listed beside a device that is not heard, and alone', async (t) => {
@@ -60,6 +63,20 @@ test('unknown senders are listed beside a device that is not heard, and alone', 
   t.regex(all.text, /^KEY= +\[2001:db8::7\]:9 +3 /m);
   t.regex(all.text, /^\(for another gateway\) +\[2001:db8::7\]:9 +3 /m);
   t.like(all.data, { gateway_id: GATEWAY });
+});
+
+test('the table of senders fits a terminal, with whole keys and addresses', async (t) => {
+  const publicKey = 'bmV2ZXIgY3V0IGEga2V5LCBuZXZlciBjdXQgYSBrZXkh=';
+  const unknownSenders = async () => ({ keys: [{ ...stranger, publicKey }], otherGateway: [] });
+  const diagnosing = fakeDiagnosing(GATEWAY, { unknownSenders });
+  const { run } = await openLocally(t, { diagnosing });
+  t.deepEqual(linesAt(t, await run('diagnose'), 80, AT + 60_000), [
+    'KEY                                            FROM             COUNT  FIRST',
+    '  LAST',
+    `${publicKey}  [2001:db8::7]:9  3      1 min ago`,
+    '  1 min ago',
+  ]);
+  t.is(linesAt(t, await run('diagnose'), 200).length, 2);
 });
 
 test('nobody unknown', async (t) => {

@@ -104,7 +104,7 @@ test('what would be refused is said in words, with what can be typed', async (t)
     ],
     [
       ['user', 'limit', '--email', 'bob@example.com', '--quota', '1G'],
-      /^--quota is in a unit that is not known\. Units are kB, /,
+      /^--quota is in a unit that is not known\. Did you mean 1GB\?$/,
     ],
     [['user', 'limit', '--email', 'bob@example.com'], /^give --down or --up: /],
   ];
@@ -142,7 +142,7 @@ test('what is not there is named as without --dry-run', async (t) => {
   ];
   const open = async () => database;
   for (const line of table) {
-    const parsed = parseCommandLine(line.split(' '));
+    const parsed = await parseCommandLine(line.split(' '));
     if (!('command' in parsed)) throw new Error(`not understood: ${line}`);
     const typed = outcomeOf(parsed.command, { config, database, open, log: logInto([]) });
     const written = await t.throwsAsync(typed, { message: /^there is no .*; see: / }, line);

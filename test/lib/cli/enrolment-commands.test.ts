@@ -7,6 +7,7 @@ import test from 'ava';
 import type { Outcome } from '../../../lib/cli/run.ts';
 import { type Database, readAuditEntries } from '../../../models/index.ts';
 import { addUser } from '../../models/fixtures.ts';
+import { linesAt } from '../../support/api/terminal.ts';
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { openSmtpServer } from '../../support/network/smtp-server.ts';
 import { runTyped } from '../../support/gateway/typed-command.ts';
@@ -89,10 +90,21 @@ for (const kind of databaseKinds()) {
   test(`${kind}: a list becomes users and links, as a table, as CSV and as JSON`, async (t) => {
     const database = await openDatabase(t, kind);
     const list = 'email,name\na@example.com,A\nb@example.com,B\n';
-    const { text, data } = await runLine(database, 'user enrol --file -', list);
+    const outcome = await runLine(database, 'user enrol --file -', list);
+    const { text, data } = outcome;
     t.regex(text, /^E-MAIL +LINK\n/);
     t.is((data as { url: string }[]).length, 2);
     t.regex((data as { url: string }[])[1]?.url ?? '', URL_OF);
+    // A link is never cut: where it has no room beside the e-mail, it is below it.
+    for (const [width, count] of [
+      [80, 6],
+      [200, 3],
+    ] as const) {
+      const lines = linesAt(t, outcome, width);
+      t.is(lines.length, count);
+      for (const { url } of data as { url: string }[])
+        t.true(lines.some((line) => line.endsWith(url)));
+    }
     const folder = mkdtempSync(join(tmpdir(), 'postern-enrol-'));
     t.teardown(() => rmSync(folder, { recursive: true }));
     const file = join(folder, 'people.csv');

@@ -27,8 +27,8 @@ for (const kind of databaseKinds())
       [finds.user('bob@b.example'), /^there is no user bob@b\.example; see: /],
       [finds.group('nobody'), /^there is no group nobody; see: /],
       [finds.group(other), new RegExp(`^there is no group ${other}; see: `)],
-      [finds.device('phone'), /^there is no device phone; see: /],
-      [finds.device(other), new RegExp(`^there is no device ${other}; see: `)],
+      [finds.device('phone'), /^there is no device phone; DEVICE is .*; see: /],
+      [finds.device(other), new RegExp(`^there is no device ${other}; DEVICE is .*; see: `)],
       [finds.rule(other), new RegExp(`^there is no rule ${other}; see: `)],
     ] as const)
       await t.throwsAsync(found, { message });

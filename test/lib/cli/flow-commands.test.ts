@@ -11,6 +11,7 @@ import type {
 } from '../../../dataplane/index.ts';
 import { addDevice, addRule, addUser } from '../../support/database/records.ts';
 import { openLocally } from '../../support/api/local-socket.ts';
+import { linesAt } from '../../support/api/terminal.ts';
 import { endedFlowOf, fakeLive, flowOf, refusalOf } from '../../support/observe/fake-gateway.ts';
 
 const GATEWAY = '01900000-0000-7000-8000-00000000cafe';
@@ -53,6 +54,50 @@ test('flows are a table with names, and JSON for programs', async (t) => {
     },
     { device: null, scope: user.id, ...nothing },
   ]);
+});
+
+test('tables of flows and of refusals fit a terminal, and cut no address and no id', async (t) => {
+  const ids = new Map<string, string>();
+  const live = fakeLive(GATEWAY, {
+    flows: async () => ({ flows: [flowOf('key', { by: 'rule', rule: RULE })], next: null }),
+    endedFlows: async () => ({
+      flows: [endedFlowOf('key', { by: 'rule', rule: RULE, because: 'device_removed' })],
+      next: null,
+    }),
+    refusals: async () => [
+      refusalOf('key', {
+        reason: 'rule_drop',
+        rule: RULE,
+        source: 'fd00::2',
+        destination: 'fd00::3',
+      }),
+    ],
+    deviceIdOf: (key) => ids.get(key) ?? null,
+  });
+  const { database, run } = await openLocally(t, { live });
+  const user = await addUser(database);
+  const name = 'the laptop of somebody with quite a long name';
+  ids.set('key', (await addDevice(database, user.id, { name })).id);
+  const now = Date.UTC(2026, 10, 25, 13);
+  t.deepEqual(linesAt(t, await run('flows'), 80, now), [
+    'FROM                          TO            PROTOCOL  DECIDED BY     SENT',
+    '  RECEIVED      LAST SEEN',
+    'the laptop… 100.64.0.2:50000  10.0.0.5:443  tcp       rule 00000001  12 (1.8 kB)',
+    '  20 (24.0 kB)  59 min ago',
+  ]);
+  const ended = linesAt(t, await run('flows', '--ended'), 80, now).join('\n');
+  for (const whole of [' 100.64.0.2:50000', '10.0.0.5:443', 'rule 00000001', 'device removed'])
+    t.true(ended.includes(whole), `${whole} of ${ended}`);
+  for (const width of [80, 100]) {
+    const refused = linesAt(t, await run('refusals'), width).join('\n');
+    for (const whole of ['fd00::2', '[fd00::3]:22', '(00000001)'])
+      t.true(refused.includes(whole), `${whole} of ${refused}`);
+  }
+  for (const command of ['flows', 'refusals']) {
+    const lines = linesAt(t, await run(command), 200, now);
+    t.is(lines.length, 2);
+    t.true(lines[1]?.includes(name) && lines[1].includes(RULE), lines[1]);
+  }
 });
 
 test('so many flows are shown as were asked for, from as many pages as it takes', async (t) => {
@@ -207,6 +252,17 @@ test('a rule or a device that nobody knows is no empty list', async (t) => {
   ended = [endedFlowOf('key')];
   for (const option of ['--rule', '--device'])
     t.like(await run('flows', '--ended', option, RULE), { data: { length: 1 } }, 'remembered');
+});
+
+test('what a filter names is asked for once', async (t) => {
+  const { database, run, server } = await openLocally(t, { live: fakeLive(GATEWAY) });
+  const user = await addUser(database);
+  const device = await addDevice(database, user.id);
+  const rule = await addRule(database, { destination: '10.0.0.5' });
+  const asked: string[] = [];
+  server.events.on('response', ({ path }) => void asked.push(path));
+  await run('flows', '--ended', '--device', device.id, '--rule', rule.id);
+  t.deepEqual(asked, [`/v0/devices/${device.id}`, `/v0/rules/${rule.id}`, '/v0/ended_flows']);
 });
 
 test('--follow names a device that is new, and many devices as well as one', async (t) => {

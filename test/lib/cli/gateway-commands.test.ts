@@ -29,5 +29,12 @@ for (const kind of databaseKinds())
     await recordHeartbeat(database, here, { seenAt: new Date(), appliedRevision });
     t.deepEqual(await states(), ['gone: stopped', 'here: up to date']);
     const { data } = await list();
+    const screen = { width: 80, isColoured: false, widthOf: (text: string) => text.length };
+    const shown = (await list()).onScreen?.({ ...screen, nowMs: Date.now() }) ?? '';
+    t.deepEqual(
+      shown.split('\n').map((line) => line.split(/ {2,}/)[0]),
+      ['ID', ...(data as { id: string }[]).map(({ id }) => id.slice(-8))],
+    );
+    t.true(shown.split('\n').every((line) => line.length <= 80));
     t.like((data as object[])[1], { id: here, name: 'here', running: true, up_to_date: true });
   });

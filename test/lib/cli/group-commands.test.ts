@@ -122,8 +122,8 @@ for (const kind of databaseKinds()) {
   });
 }
 
-test('a rule is of a user or of a group', (t) => {
+test('a rule is of a user or of a group', async (t) => {
   const both = 'rule create --destination 10.0.0.1 --email a@b --group ops';
-  const parsed = parseCommandLine(both.split(' '));
+  const parsed = await parseCommandLine(both.split(' '));
   t.regex('error' in parsed ? parsed.error : '', /^--email and --group exclude each other/);
 });

@@ -20,7 +20,7 @@ async function runLine(
   stdin = '',
   person: AskPerson | null = null,
 ): Promise<Outcome> {
-  const parsed = parseCommandLine(line.split(' '));
+  const parsed = await parseCommandLine(line.split(' '));
   if (!('command' in parsed)) throw new Error(`not understood: ${line}`);
   const run = importCommands[parsed.command.words];
   if (run === undefined) throw new Error(`no such command: ${line}`);

@@ -24,8 +24,8 @@ import { configOf } from '../../support/api/server.ts';
 
 const log = { debug() {}, info() {}, warn() {}, error() {} };
 
-function commandOf(line: string): Command {
-  const parsed = parseCommandLine(line.split(' '));
+async function commandOf(line: string): Promise<Command> {
+  const parsed = await parseCommandLine(line.split(' '));
   if (!('command' in parsed)) throw new Error(`not understood: ${line}`);
   return parsed.command;
 }
@@ -45,7 +45,7 @@ for (const kind of databaseKinds()) {
     const { config, database, open, keys } = await start(t, kind);
     const before = await presharedKeys(database);
     const rotation = { config, database, open, log, watchMs: 0 };
-    const { text, data } = await rotateKeys(rotation, commandOf('keys rotate'));
+    const { text, data } = await rotateKeys(rotation, await commandOf('keys rotate'));
     const after = encryptionKeys(config);
     t.notDeepEqual(after.key, keys.key);
     t.deepEqual(after.older, []);
@@ -72,14 +72,14 @@ for (const kind of databaseKinds()) {
         log,
         watchMs: 0,
       };
-      const crashed = await rotateKeys(rotation, commandOf('keys rotate')).then(
+      const crashed = await rotateKeys(rotation, await commandOf('keys rotate')).then(
         () => false,
         () => true,
       );
       const restarted = await open(encryptionKeys(config));
       await migrate(restarted);
       t.deepEqual(await presharedKeys(restarted), before, `after statement ${statement}`);
-      await rotateKeys({ ...rotation, database: restarted, open }, commandOf('keys rotate'));
+      await rotateKeys({ ...rotation, database: restarted, open }, await commandOf('keys rotate'));
       const again = await open(encryptionKeys(config));
       await migrate(again);
       t.deepEqual(await presharedKeys(again), before);
@@ -103,7 +103,7 @@ for (const kind of databaseKinds()) {
       DATABASE_ENCRYPTION_KEY: first.toString('base64'),
     };
     const one = { config: configOf(settings), database, open, log, watchMs: 0 };
-    await t.throwsAsync(rotateKeys(one, commandOf('keys rotate')), {
+    await t.throwsAsync(rotateKeys(one, await commandOf('keys rotate')), {
       message: /^set DATABASE_ENCRYPTION_KEY to a new key .* DATABASE_ENCRYPTION_KEY_OLD to the/,
     });
     const config = configOf({
@@ -116,10 +116,10 @@ for (const kind of databaseKinds()) {
     const id = await enterGateway(both);
     const beating = startBeating(t, both, id);
     const two = { config, database: both, open, log, watchMs: 400 };
-    await t.throwsAsync(rotateKeys(two, commandOf('keys rotate')), {
+    await t.throwsAsync(rotateKeys(two, await commandOf('keys rotate')), {
       instanceOf: GatewayRunsError,
     });
-    const { text } = await rotateKeys(two, commandOf('keys rotate --online'));
+    const { text } = await rotateKeys(two, await commandOf('keys rotate --online'));
     await beating.stop();
     t.regex(text, /Remove DATABASE_ENCRYPTION_KEY_OLD from every gateway/);
     const after = await open({ key: second, older: [], isUnfinished: false });
@@ -133,8 +133,8 @@ for (const kind of databaseKinds()) {
     const beating = startBeating(t, database, id);
     const rotation = { config, database, open, log, watchMs: 400 };
     const refused = { instanceOf: GatewayRunsError };
-    await t.throwsAsync(rotateKeys(rotation, commandOf('keys rotate')), refused);
-    await t.throwsAsync(rotateKeys(rotation, commandOf('keys rotate --online')), {
+    await t.throwsAsync(rotateKeys(rotation, await commandOf('keys rotate')), refused);
+    await t.throwsAsync(rotateKeys(rotation, await commandOf('keys rotate --online')), {
       message: /a gateway that runs knows no other: stop it/,
     });
     t.false(encryptionKeys(config).isUnfinished);

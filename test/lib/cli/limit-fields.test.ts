@@ -18,24 +18,30 @@ import { databaseKinds, openDatabase } from '../../support/database/databases.ts
 import { addDevice, addUser } from '../../support/database/records.ts';
 import { runTyped } from '../../support/gateway/typed-command.ts';
 
-function optionsOf(line: string): Options {
-  const parsed = parseCommandLine(line.split(' '));
+async function optionsOf(line: string): Promise<Options> {
+  const parsed = await parseCommandLine(line.split(' '));
   if (!('command' in parsed)) throw new Error(`not understood: ${line}`);
   return parsed.command.options;
 }
 
-test('what was typed is sent, and none removes a limit', (t) => {
-  t.deepEqual(userLimits(optionsOf('user limit --email a@b --down none --quota 1000000')), {
+test('what was typed is sent, and none removes a limit', async (t) => {
+  t.deepEqual(userLimits(await optionsOf('user limit --email a@b --down none --quota 1000000')), {
     limit_down: null,
     quota: '1000000',
   });
-  t.deepEqual(deviceLimits(optionsOf('device limit --id x --up 64000')), { limit_up: '64000' });
+  t.deepEqual(deviceLimits(await optionsOf('device limit --id x --up 64000')), {
+    limit_up: '64000',
+  });
 });
 
-test('nothing typed is wrong usage', (t) => {
+test('nothing typed is wrong usage', async (t) => {
   const is = { instanceOf: UsageError };
-  t.throws(() => userLimits(optionsOf('user limit --email a@b')), { ...is, message: /--quota/ });
-  t.throws(() => deviceLimits(optionsOf('device limit --id x')), {
+  const [ofUser, ofDevice] = [
+    await optionsOf('user limit --email a@b'),
+    await optionsOf('device limit --id x'),
+  ];
+  t.throws(() => userLimits(ofUser), { ...is, message: /--quota/ });
+  t.throws(() => deviceLimits(ofDevice), {
     ...is,
     message: /--down, --up/,
   });
@@ -88,15 +94,21 @@ for (const kind of databaseKinds()) {
     const user = await addUser(database, { email: 'ann@b.example' });
     const { id } = await addDevice(database, user.id);
     for (const [line, message] of [
-      [`device limit --id ${id}`, /^give --down, --up or both: bits per second, or none$/],
+      [`device limit --id ${id}`, /^give --down, --up or both: 50Mbit\/s, or none$/],
       [
         `device limit --id ${id} --down 10M`,
-        /^--down is in a unit that is not known\. Units are kbit\/s, /,
+        /^--down is in a unit that is not known\. Did you mean 10Mbit\/s\?$/,
       ],
       [`device limit --id ${id} --up 1`, /^limit_up: must be greater than or equal to 64000$/],
-      ['device limit --id 0190 --up none', /^there is no device 0190; see: .*device list$/],
-      [`device limit --id ${id} --down 5MB/s`, /^--down is in a unit .* It is the same as 40 Mbit/],
-      [`device limit --id ${id} --down soon`, /^limit_down: is invalid; give --down 10000000/],
+      [
+        'device limit --id 0190 --up none',
+        /^there is no device 0190; DEVICE is .*; see: .*device list$/,
+      ],
+      [`device limit --id ${id} --down 5MB/s`, /^--down is in a unit .* It is the same as 40Mbit/],
+      [
+        `device limit --id ${id} --down soon`,
+        /^limit_down: is invalid; give --down 50Mbit\/s\|none/,
+      ],
       [
         'user limit --email ann@b.example --quota 1Mbit/s',
         /^--quota is a speed, and not an amount/,
@@ -106,7 +118,7 @@ for (const kind of databaseKinds()) {
       ['user limit --email ann@b.example --quota 9', /^quota: must be .* or equal to 1000000$/],
       [
         'user limit --email ann@b.example --quota 1G',
-        /^--quota is in a unit that is not known\. Units are kB, /,
+        /^--quota is in a unit that is not known\. Did you mean 1GB\?$/,
       ],
     ] as const)
       await t.throwsAsync(runTyped(database, line), { message }, line);
@@ -125,4 +137,8 @@ test('units are those of the console', async (t) => {
   });
   const quota = await runTyped(database, 'user limit --email ann@b.example --quota 100GB');
   t.like(quota.data, { quota: 100_000_000_000 });
+  const screen = { width: 80, isColoured: false, widthOf: (text: string) => text.length, nowMs: 0 };
+  const shown = await runTyped(database, `device limit --id ${id} --up none`);
+  t.regex(shown.onScreen?.(screen) ?? '', /: download 50 Mbit\/s, upload what its owner/);
+  t.regex(quota.onScreen?.(screen) ?? '', / carry 100 GB in a month\.$/);
 });

@@ -14,13 +14,20 @@ const table: [typed: string, meant: string | null][] = [
   ['Device List', 'device list'],
   ['devcie list', 'device list'],
   ['lsit devices', 'device list'],
-  ['users', null],
+  ['users', 'user list'],
+  ['devices', 'device list'],
+  ['peers', 'device list'],
+  ['logs', 'audit list'],
+  ['backups', 'backup'],
   ['user add', 'user create'],
   ['add user', 'user create'],
   ['user rm', 'user delete'],
   ['peer list', 'device list'],
   ['nodes ls', 'device list'],
   ['token delete', 'token revoke'],
+  ['group show', 'group members'],
+  ['group get', 'group members'],
+  ['provider get', 'provider list'],
   ['group add-user', null],
   ['polcy-test run', 'policy-test run'],
   ['trafic', 'traffic'],
@@ -48,4 +55,16 @@ test('an option that is near is meant', (t) => {
     ['colour', null],
   ] as const)
     t.is(meantOption(typed, options), meant, typed);
+  const limits = ['id', 'down', 'up', 'json'];
+  for (const [typed, meant] of [
+    ['download', 'down'],
+    ['upload', 'up'],
+    ['qr', null],
+    ['name', null],
+    ['u', 'up'],
+    ['', null],
+  ] as const)
+    t.is(meantOption(typed, limits), meant, typed);
+  t.is(meantOption('star', ['starts-at', 'ends-at']), 'starts-at');
+  t.is(meantOption('port', ['port-type', 'port-range']), null, 'two begin so');
 });

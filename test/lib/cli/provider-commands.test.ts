@@ -33,7 +33,13 @@ for (const kind of databaseKinds()) {
       { id: 'saml/okta', label: 'Other', trusted: false },
       { id: 'saml/broken', label: 'SAML', trusted: false },
     ]);
-    t.regex((await runLine(database, 'provider list')).text, /^oidc\/okta\tOkta\ttrusted$/m);
+    const { text, onScreen } = await runLine(database, 'provider list');
+    t.regex(text, /^oidc\/okta\tOkta\ttrusted$/m);
+    const screen = { width: 80, isColoured: false, widthOf: (one: string) => one.length, nowMs: 0 };
+    t.regex(
+      onScreen?.(screen) ?? '',
+      /^ID +NAME +E-MAIL ADDRESSES\noidc\/okta +Okta +trusted\n[^]*not trusted$/,
+    );
     await runLine(database, 'provider trust --id saml/okta');
     await runLine(database, 'provider distrust --id oidc/okta');
     const { data } = await runLine(database, 'provider list');

@@ -1,5 +1,6 @@
 // A rule in words says what it lets pass or not, for whom, and its short id; `explain` prints it.
 
+import { setImmediate } from 'node:timers/promises';
 import test from 'ava';
 import { shortId } from '../../../lib/cli/naming.ts';
 import { rulesInWords, ruleInWords } from '../../../lib/cli/rule-words.ts';
@@ -40,6 +41,27 @@ test('rules of users and groups are named, and one that was removed stays an id'
     `drop all traffic to 10.0.0.9, for ann@b.example (${shortId(own.id)})`,
     gone,
   ]);
+});
+
+test('of many rules, twenty at most are asked for at once, and the order is kept', async (t) => {
+  let [open, most] = [0, 0];
+  const gateway = {
+    finds: {} as LocalGateway['finds'],
+    async findRuleById(id: string) {
+      open += 1;
+      most = Math.max(most, open);
+      await setImmediate();
+      open -= 1;
+      return id === 'gone 7' ? null : { ...rule, id };
+    },
+  };
+  const ids = Array.from({ length: 2_500 }, (_, i) => (i === 7 ? 'gone 7' : newId()));
+  const words = await rulesInWords(gateway, ids);
+  t.is(most, 20);
+  t.deepEqual(
+    words,
+    ids.map((id) => (id === 'gone 7' ? id : ruleInWords({ ...rule, id }, 'everyone'))),
+  );
 });
 
 test('explain names the rule that decides', async (t) => {

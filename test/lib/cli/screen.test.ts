@@ -2,7 +2,7 @@
 
 import test from 'ava';
 import stringWidth from 'string-width';
-import { listed, screenOf, timeInWords } from '../../../lib/cli/screen.ts';
+import { below, listed, screenOf, timeInWords } from '../../../lib/cli/screen.ts';
 import type { Screen } from '../../../lib/cli/text-table.ts';
 
 const NOW = Date.parse('2026-11-30T12:00:00Z');
@@ -68,10 +68,78 @@ for (const width of [80, 100, 132])
     t.is(place(first, '100.64.0.2'), place(head, 'ADDRESSES'));
   });
 
-test('what may not be cut stays whole, even where it is too wide', (t) => {
-  const [, first = ''] = shown(20);
-  for (const whole of ['1a2b3c4d', '100.64.0.2,fd00::3:2:2', '3 min ago'])
-    t.true(first.includes(whole), whole);
+test('what has no room stays whole on further lines of its row', (t) => {
+  for (const width of [20, 30, 40]) {
+    const text = shown(width).join('\n');
+    for (const whole of ['1a2b3c4d', '100.64.0.2,fd00::3:2:2', '3 min ago', '1a2b3c4e', 'off'])
+      t.true(text.includes(whole), `${whole} of ${text}`);
+  }
+  const lines = shown(40);
+  for (const line of lines) t.true(stringWidth(line) <= 40, line);
+  t.deepEqual(lines.slice(0, 4), [
+    'ID        OWNER           NAME',
+    '  ADDRESSES               STATE',
+    '  LATEST HANDSHAKE',
+    '1a2b3c4d  a.very.long.a…  the laptop of…',
+  ]);
+  t.is(lines.length % 3, 0);
+});
+
+test('of a place the text is cut, and never the address or the id behind it', (t) => {
+  const cells = [
+    'the laptop of somebody with a name 100.64.0.2:50000',
+    '[fd00::3:2:2]:443',
+    'x 1.2.3.4',
+  ];
+  const rows = cells.map((cell) => [
+    cell,
+    'a rule drops what goes there (01900000-0000-7000-8000-00001a2b3c4d)',
+  ]);
+  const list = listed(
+    [
+      ['from', 'place'],
+      ['why', 'place'],
+    ],
+    rows,
+  );
+  const [, first = '', second = '', third = ''] = (list.onScreen?.(screen(62)) ?? '').split('\n');
+  for (const line of [first, second, third]) {
+    t.true(stringWidth(line) <= 62, line);
+    t.regex(line, /a rule .*…? \(1a2b3c4d\)$/);
+  }
+  t.regex(first, /^the lap.*… 100\.64\.0\.2:50000 {2}/);
+  t.true(second.startsWith('[fd00::3:2:2]:443 '));
+  t.true(third.startsWith('x 1.2.3.4 '));
+});
+
+test('an id that is in many rows is one, and bytes have units', (t) => {
+  const id = '01900000-0000-7000-8000-00001a2b3c4d';
+  const rows = [
+    [`rule ${id}`, '12 (1800 B)', '999'],
+    [`rule ${id}`, '1 (0 B)', '1234567'],
+  ];
+  const list = listed(
+    [
+      ['decided by', 'id'],
+      ['sent', 'bytes'],
+      ['all', 'bytes'],
+    ],
+    rows,
+  );
+  const lines = (list.onScreen?.(screen(40)) ?? '').split('\n');
+  t.deepEqual(lines, [
+    'DECIDED BY     SENT         ALL',
+    'rule 1a2b3c4d  12 (1.8 kB)  999 B',
+    'rule 1a2b3c4d  1 (0 B)      1.2 MB',
+  ]);
+  t.true(list.text.includes('1234567') && list.text.includes(`rule ${id}  12 (1800 B)`));
+});
+
+test('sentences and lists are below each other, for a pipe and for a terminal', (t) => {
+  const list = listed([['name', 'text']], [['x'.repeat(30)]]);
+  const { text, onScreen } = below('a\u001b[2J', '', list);
+  t.is(text, `a\u001b[2J\n\nNAME\n${'x'.repeat(30)}`);
+  t.is(onScreen?.(screen(10)), `a [2J\n\nNAME\n${'x'.repeat(9)}…`);
 });
 
 test('ids stay whole where two of them end alike', (t) => {

@@ -3,6 +3,7 @@
 import test from 'ava';
 import { recordHistory } from '../../../models/index.ts';
 import { openLocally } from '../../support/api/local-socket.ts';
+import { linesAt } from '../../support/api/terminal.ts';
 import { addDevice, addRule, addUser } from '../../support/database/records.ts';
 
 const GATEWAY = '01900000-0000-7000-8000-00000000cafe';
@@ -75,6 +76,29 @@ test('of the time and in the steps that were asked for', async (t) => {
     before?.text,
     'nothing was counted, 2026-01-01T00:00:00Z to 2026-01-03T00:00:00Z, steps of 86400 s',
   );
+});
+
+test('a terminal gets bytes in units and times of the clock', async (t) => {
+  const { run, start, time } = await open(t);
+  const [, ...lines] = linesAt(t, await run('traffic'), 80);
+  t.deepEqual(
+    lines.map((line) => line.split(/ {2,}/)),
+    [
+      ['SINCE', 'BYTES FROM DEVICES', 'BYTES TO DEVICES', 'PACKETS REFUSED'],
+      [time(start), '1.0 kB', '2.0 kB', '11'],
+      ['all', '1.0 kB', '2.0 kB', '11'],
+      [''],
+      ['REFUSED BECAUSE OF', 'PACKETS'],
+      ['rule_drop', '9'],
+      ['default_drop', '2'],
+    ],
+  );
+  const since = await run('traffic', '--since', 'yesterday');
+  t.regex(since?.text ?? '', /1000 +2000 +11/);
+  const none = await run('traffic', '--since', '2026-01-01', '--to', '2026-01-03');
+  t.is(linesAt(t, none, 100).length, 1);
+  const nothing = await run('traffic', '--from', '2026-01-01', '--to', '2026-01-03');
+  t.is(linesAt(t, nothing, 100).length, 1);
 });
 
 test('a file for spreadsheets is what the API answers', async (t) => {

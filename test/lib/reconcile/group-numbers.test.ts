@@ -1,7 +1,7 @@
 // Numbers of groups: one for each group that somebody holds, and none twice too soon.
 
 import test from 'ava';
-import { GROUP_NUMBERS } from '../../../dataplane/index.ts';
+import { GLOBAL_SCOPE, GROUP_NUMBERS } from '../../../dataplane/index.ts';
 import {
   GroupNumbers,
   holdAll,
@@ -19,7 +19,15 @@ test('a group keeps its number as long as somebody holds it', (t) => {
   t.is(numbers.hold('a'), 0);
   t.is(holdAll(numbers, ['b', 'c', 'a']), '\u0000\u0001\u0002');
   releaseAll(numbers, '\u0000\u0001\u0002');
-  t.is(holdScope(numbers, 'c'), '#3', 'nobody held the third');
+  t.is(holdScope(numbers, { user_id: null, group_id: 'c' }), '#3', 'nobody held the third');
+});
+
+test('rules of a user, of a group and of everyone have scopes of their own', (t) => {
+  const numbers = new GroupNumbers();
+  t.is(holdScope(numbers, { user_id: 'ann', group_id: null }), 'ann');
+  t.is(holdScope(numbers, { user_id: null, group_id: null }), GLOBAL_SCOPE);
+  t.is(numbers.hold('a'), 0, 'neither holds a number');
+  t.is(holdScope(numbers, { user_id: null, group_id: 'a' }), '#0');
 });
 
 test('a number is used again once all have been used, the oldest first', (t) => {

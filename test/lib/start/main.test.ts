@@ -122,6 +122,10 @@ test('help, the version and what was mistyped load the command line alone', asyn
     ['device', 'list', '--help'],
     ['--version'],
     ['version'],
+    ['completion', 'bash'],
+    ['completion', 'ksh'],
+    ['man'],
+    ['token', 'make-bootstrap'],
     ['devise', 'list'],
     ['rule'],
     ['device', 'list', '--nope'],
@@ -138,7 +142,7 @@ test('help, the version and what was mistyped load the command line alone', asyn
   const others = loaded.filter(
     (path) =>
       path !== guessing &&
-      !/^lib\/(start\/(main\.ts\?\d+|fingerprint\.ts|made-of\.ts)$|cli\/|kit\/(validation\/texts\.ts$|process\/))/.test(
+      !/^lib\/(start\/(main\.ts\?\d+|fingerprint\.ts|made-of\.ts|obey-alone\.ts|print\.ts)$|cli\/|kit\/(validation\/texts\.ts$|process\/))/.test(
         path,
       ),
   );
@@ -165,11 +169,13 @@ test('a command that works on the database loads its own file, and no gateway', 
   const loaded = await loadedBy(t, 'device', 'list');
   t.true(loaded.includes('models/index.ts'));
   t.deepEqual(
-    among(loaded, ['lib/cli/']).filter((path) => path.endsWith('-commands.ts')),
-    ['lib/cli/live-commands.ts', 'lib/cli/device-commands.ts'],
+    among(loaded, ['lib/cli/']).filter((path) => /-(commands|list)\.ts$/.test(path)),
+    ['lib/cli/live-commands.ts', 'lib/cli/device-list.ts'],
   );
   const needless = [
     ...REQUESTS,
+    'lib/kit/http/',
+    'lib/cli/perform.ts',
     'dataplane/gateway/gateway.ts',
     'dataplane/worker/worker.ts',
     'lib/start/serve.ts',
@@ -179,6 +185,11 @@ test('a command that works on the database loads its own file, and no gateway', 
     'node_modules/bcrypt/',
   ];
   t.deepEqual(among(loaded, needless), []);
+  // The thread of SQLite starts while the rest is loaded.
+  const [thread, models] = ['models/storage/sqlite-calls.ts', 'models/index.ts'].map((path) =>
+    loaded.indexOf(path),
+  );
+  t.true((thread ?? -1) >= 0 && (thread ?? 0) < (models ?? 0), `${thread} and ${models}`);
 });
 
 /** What a gateway loads when somebody first signs in by a provider, wants a code or a mail. */

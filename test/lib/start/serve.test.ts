@@ -166,7 +166,7 @@ test.serial('help is printed, and wrong usage has another exit code than a failu
   t.regex(help.stdout, /token create/);
   const wrong = await postern(['token', 'create']);
   t.is(wrong.status, 2);
-  t.regex(wrong.stderr, /--email is missing; usage: postern token create/);
+  t.regex(wrong.stderr, /EMAIL is missing; usage: postern token create/);
   t.is(wrong.stdout, '');
 });
 

@@ -2,7 +2,8 @@
 
 import { once } from 'node:events';
 import { createServer as createHttp, get, type IncomingMessage } from 'node:http';
-import { type AddressInfo, createServer, type Server } from 'node:net';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { createGateway, type TestGateway } from '../../../lib/testing/index.ts';
 
@@ -109,4 +110,43 @@ test('forward is refused where it leads nowhere', async (t) => {
   t.throws(() => inMemory.host('10.0.0.8', { forward: '127.0.0.1:80' }), { message: /sockets/ });
   const laptop = await gateway.addDevice();
   await t.throwsAsync(laptop.fetch('https://10.0.0.8/'), { message: /takes http/ });
+});
+
+test('requests of fetch take turns on one connection, as long as it is there', async (t) => {
+  const gateway = await createGateway({ tun: 'sockets' });
+  t.teardown(() => gateway.close());
+  let connections = 0;
+  const site = createHttp((asked, answer) => answer.end(asked.method));
+  site.on('connection', () => connections++);
+  gateway.host(SITE, { forward: await listen(t, site) });
+  const laptop = await gateway.addDevice();
+  for (let i = 0; i < 5; i++) t.is(await (await laptop.fetch(`http://${SITE}/`)).text(), 'GET');
+  t.is(connections, 1);
+  // What may not be sent twice has a connection of its own.
+  t.is(await (await laptop.fetch(`http://${SITE}/`, { method: 'POST' })).text(), 'POST');
+  t.is(connections, 2);
+  // The server ends a connection that waits.
+  site.closeIdleConnections();
+  await sleep(100);
+  t.is(await (await laptop.fetch(`http://${SITE}/`)).text(), 'GET');
+  t.is(connections, 3);
+});
+
+test('a connection that ends as a request comes costs no answer', async (t) => {
+  const gateway = await createGateway({ tun: 'sockets' });
+  t.teardown(() => gateway.close());
+  const served = new WeakSet<Socket>();
+  let lost = 0;
+  const site = createHttp(({ socket }, answer) => {
+    if (!served.has(socket)) answer.end('welcome');
+    else {
+      lost++;
+      socket.resetAndDestroy();
+    }
+    served.add(socket);
+  });
+  gateway.host(SITE, { forward: await listen(t, site) });
+  const laptop = await gateway.addDevice();
+  for (let i = 0; i < 3; i++) t.is(await (await laptop.fetch(`http://${SITE}/`)).text(), 'welcome');
+  t.is(lost, 1);
 });

@@ -251,9 +251,9 @@ for (const kind of kinds) {
     const grown = Object.entries({
       rules: ',null,true,null,null,null,null,true]',
       configurations: ',false,null,null,null,false]',
-      users: (line: string) => `,null,null,null,null,"${look(line)}",null]`,
+      users: (line: string) => `,null,null,null,null,"${look(line)}",null,null]`,
       identities: ',null]',
-      devices: ',null,null,null]',
+      devices: ',null,null,null,null]',
       device_statuses: ',null]',
       gateways: ',null,null,null,null]',
       api_tokens: ',"admin"]',

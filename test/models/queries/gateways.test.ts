@@ -4,6 +4,7 @@ import test from 'ava';
 import {
   claimBootstrapToken,
   currentRevision,
+  hasOtherRunning,
   NO_REVISION,
   readGateways,
   readOtherGateways,
@@ -23,10 +24,16 @@ for (const kind of databaseKinds()) {
   test(`${kind}: a gateway registers, beats, and registers again after a restart`, async (t) => {
     const database = await openDatabase(t, kind);
     const id = 'g';
+    t.false(await hasOtherRunning(database, id, startedAt.getTime()));
     const fresh = await registerGateway(database, { id, name: 'one', startedAt });
     t.is(fresh.clock_floor, null);
     t.is(fresh.applied_revision, 0);
     const clockFloor = new Date('2026-11-20T10:02:01.000Z');
+    const nowMs = startedAt.getTime() + 1_000;
+    t.false(await hasOtherRunning(database, id, nowMs), 'it is no other');
+    t.true(await hasOtherRunning(database, 'h', nowMs));
+    t.false(await hasOtherRunning(database, 'h', nowMs + 60_000), 'it is silent');
+    t.false(await hasOtherRunning(database, 'h', nowMs - 3_600_000), 'from the future');
     const beat = { seenAt, appliedRevision: 7 as Revision, clockFloor };
     t.true(await recordHeartbeat(database, id, beat));
     t.true(await recordHeartbeat(database, id, beat), 'the same beat again');

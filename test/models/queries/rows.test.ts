@@ -3,6 +3,7 @@
 import test from 'ava';
 import {
   type Database,
+  inPages,
   newId,
   readConfiguration,
   readDevices,
@@ -224,3 +225,22 @@ for (const kind of databaseKinds()) {
     t.is(statements.length, 1, statements.join('\n'));
   });
 }
+
+test('pages are read up to one that is not full', async (t) => {
+  const rows = Array.from({ length: 4 }, (_, i) => ({ id: String(i), inserted_at: new Date(i) }));
+  const asked: unknown[] = [];
+  const pagesOf = async (limit: number): Promise<number[]> => {
+    const sizes: number[] = [];
+    const pages = inPages(limit, async ({ after, limit: most = 0 }) => {
+      asked.push(after?.id);
+      const start = after === undefined ? 0 : Number(after.id) + 1;
+      return rows.slice(start, start + most);
+    });
+    for await (const page of pages) sizes.push(page.length);
+    return sizes;
+  };
+  t.deepEqual(await pagesOf(3), [3, 1]);
+  t.deepEqual(await pagesOf(2), [2, 2, 0]);
+  t.deepEqual(await pagesOf(5), [4]);
+  t.deepEqual(asked, [undefined, '2', undefined, '1', '3', undefined]);
+});

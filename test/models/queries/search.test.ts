@@ -4,6 +4,7 @@ import test from 'ava';
 import {
   countDevices,
   countFound,
+  hasSeveralUsers,
   type Device,
   monthOf,
   newId,
@@ -45,6 +46,31 @@ for (const kind of databaseKinds()) {
     t.deepEqual(await searchIds(database, 'users', { ...ALL, offset: 1, limit: 1 }), [zoe.id]);
   });
 
+  test(`${kind}: devices whose file is old are those that the search is given`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const user = await addUser(database);
+    const devices = await Promise.all(
+      ['one', 'two', 'three'].map((name) => addDevice(database, user, { name })),
+    );
+    const [one, two] = devices.map(({ id }) => id) as [string, string];
+    const find = (oldFiles: readonly string[], wish: object = {}) =>
+      searchIds(database, 'devices', {
+        ...ALL,
+        state: 'old_file',
+        order: 'name',
+        oldFiles,
+        ...wish,
+      });
+    t.deepEqual(await find([]), []);
+    t.deepEqual(await find([two, one, newId()]), [one, two]);
+    t.deepEqual(await find([two, one], { text: 'tw' }), [two]);
+    t.deepEqual(await find([two, one], { ids: [one] }), [one]);
+    const wish = { text: '', state: 'old_file', oldFiles: [one] };
+    t.is(await countFound(database, 'devices', wish), 1);
+    t.deepEqual(await searchEveryId(database, 'devices', wish, 9), [one]);
+    t.is(await countFound(database, 'devices', { text: '', state: 'old_file' }), 0);
+  });
+
   test(`${kind}: by name no key is found; a device is quiet without a handshake for 90 days`, async (t) => {
     const database = await openDatabase(t, kind);
     const user = await addUser(database);
@@ -63,6 +89,9 @@ for (const kind of databaseKinds()) {
     const find = (wish: object) => searchIds(database, 'devices', { ...ALL, ...wish });
     const state = { state: 'quiet', service: service(new Date()) };
     t.deepEqual(await find(state), [quiet!.id], 'neither the one seen nor the new one');
+    t.deepEqual(await find({ ...state, quietMs: 92 * 86_400_000 }), []);
+    const longer = await find({ ...state, quietMs: 88 * 86_400_000 });
+    t.deepEqual(longer.toSorted(), [quiet!.id, seen!.id].toSorted());
     const text = fresh!.public_key.slice(0, 20);
     t.deepEqual(await find({ text }), [fresh!.id]);
     t.deepEqual(await find({ text, byName: true }), []);
@@ -147,6 +176,7 @@ for (const kind of databaseKinds()) {
     t.deepEqual(await searchIds(database, 'api_tokens', ALL), []);
     t.deepEqual([...(await countDevices(database, [ann.id, 'x']))], [[ann.id, 1]]);
     t.is((await countDevices(database, [])).size, 0);
+    t.true(await hasSeveralUsers(database));
   });
 
   test(`${kind}: the fleet is summed up, and its latest handshakes found`, async (t) => {
@@ -157,7 +187,9 @@ for (const kind of databaseKinds()) {
       rxBytes: 0,
       txBytes: 0,
     });
+    t.false(await hasSeveralUsers(database));
     const user = await addUser(database);
+    t.false(await hasSeveralUsers(database));
     const devices = [await addDevice(database, user), await addDevice(database, user)];
     await addDevice(database, user);
     const [late, early] = devices.map(({ id }) => id);
@@ -282,6 +314,19 @@ for (const kind of databaseKinds()) {
     t.deepEqual(await users('invited'), [bob.id, carol.id]);
     t.deepEqual(await users('unsent'), [bob.id]);
     t.is(await countFound(database, 'users', { text: 'carol', state: 'invited' }), 1);
+    const invitations = (wish: object) => searchIds(database, 'invitations', { ...ALL, ...wish });
+    const everyone = await invitations({ order: 'email' });
+    t.true(everyone.includes(bob.id) && everyone.includes(carol.id));
+    t.deepEqual(await invitations({ state: 'unsent' }), [bob.id]);
+    const states = await Promise.all(
+      ['open', 'over', 'used'].map((state) => invitations({ state, order: 'email' })),
+    );
+    t.deepEqual(states.flat().toSorted(), everyone.toSorted(), 'each is in one state');
+    t.deepEqual(await invitations({ text: 'carol' }), [carol.id]);
+    t.deepEqual(
+      (await searchEveryId(database, 'invitations', { text: '' }, 9)).length,
+      everyone.length,
+    );
   });
 
   test(`${kind}: users over their quota are found, by their own and by the default`, async (t) => {

@@ -7,6 +7,7 @@ import {
   isShadowedBy,
   overlaps,
   parseRange,
+  portRangeOf,
   readRivalRules,
   type RuleExtent,
 } from '../../../models/index.ts';
@@ -200,4 +201,10 @@ test('only a rule that drops is shadowed, by one that accepts all of its packets
     t.false(isShadowedBy(other, rule), 'what accepts is asked first');
     t.false(isShadowedBy(rule, { ...other, action: 'drop' }));
   }
+});
+
+test('ports are one number, or two with a hyphen', (t) => {
+  t.is(portRangeOf(443, 443), '443');
+  t.is(portRangeOf(8_000, 8_100), '8000 - 8100');
+  t.is(portRangeOf(null, null), null);
 });

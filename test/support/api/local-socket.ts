@@ -51,7 +51,7 @@ export async function openLocally(
   const said: Outcome[] = [];
   const pauses: (() => Promise<void>)[] = [];
   const run = async (...words: string[]): Promise<Outcome | null> => {
-    const parsed = parseCommandLine(words);
+    const parsed = await parseCommandLine(words);
     if (!('command' in parsed)) throw new Error(`not understood: ${words.join(' ')}`);
     const pause = async (): Promise<boolean> => {
       const next = pauses.shift();

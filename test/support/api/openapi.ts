@@ -117,5 +117,15 @@ export function checkAnswer(method: string, path: string, answer: Answer): strin
   const schema = response.content?.['application/json']?.schema as object | undefined;
   if (method === 'HEAD' || schema === undefined)
     return answer.text === '' ? null : 'a body is not described';
-  return schemaError(schema, answer.body);
+  return schemaError(schema, answer.body) ?? errorWithout(answer);
+}
+
+/** Statuses whose bodies name errors by field; all others above 399 have one word. */
+const BY_FIELD = [400, 401, 422];
+
+/** What the body of an error lacks: all statuses share one schema. */
+function errorWithout({ status, body }: Answer): string | null {
+  if (status < 400) return null;
+  const member = BY_FIELD.includes(status) ? 'errors' : 'error';
+  return body?.[member] === undefined ? `the error has no ${member}` : null;
 }

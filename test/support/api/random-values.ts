@@ -3,7 +3,7 @@
 
 import fc, { type Arbitrary } from 'fast-check';
 import { type Part, resolve } from './openapi.ts';
-import { anyCharacter } from '../suite/characters.ts';
+import { anyCharacter } from './characters.ts';
 
 /** Any value that a schema allows, as far as its keywords say. */
 export function allowedBy(given: Part): Arbitrary<unknown> {

@@ -13,6 +13,7 @@ import {
 } from '../../../dataplane/index.ts';
 import type { Endpoint } from '../../../dataplane/wire/address.ts';
 import { enginesOfRun } from '../gateway/engines.ts';
+import type { Lasting } from '../suite/lasting.ts';
 import { addon } from './native.ts';
 import { address, counting, echoRequest } from './packets.ts';
 import { type Client, peer, randomBytes, seededRandom, WORKERS, World } from './simulation.ts';
@@ -26,9 +27,9 @@ export interface Bench {
   log: string[];
 }
 
-/** A gateway on a free port that is closed after the test; the workers in `early` run already. */
+/** A gateway on a free port that lasts as long as `t`; the workers in `early` run already. */
 export async function open(
-  t: ExecutionContext,
+  t: Lasting,
   options: Partial<GatewayOptions> = {},
   early: readonly Worker[] = [],
 ): Promise<Bench> {
@@ -176,4 +177,34 @@ export type GatewayTest = (
 export function gatewayTests(engine: (typeof engines)[number]): GatewayTest {
   return (title, body, options = {}) =>
     test.serial(`${engine}: ${title}`, async (t) => body(t, await open(t, { engine, ...options })));
+}
+
+/** What a shared gateway refused since a test began, by reason. */
+type Refused = () => Promise<Record<string, number>>;
+
+export type SharedTest = (
+  title: string,
+  body: (t: ExecutionContext, bench: Bench, refused: Refused) => Promise<void>,
+) => void;
+
+/**
+ * Makes tests that share one gateway of an engine, because a start takes most of the time of such a
+ * test: each gets it without devices and rules.
+ */
+export function sharedGatewayTests(file: Lasting, engine: (typeof engines)[number]): SharedTest {
+  let shared: Promise<Bench> | null = null;
+  return (title, body) =>
+    test.serial(`${engine}: ${title}`, async (t) => {
+      const bench = await (shared ??= open(file, { engine }));
+      const { gateway } = bench;
+      await gateway.apply(config([]));
+      const { drops: before } = await gateway.sample();
+      await body(t, bench, async () => {
+        const { drops } = await gateway.sample();
+        const since = Object.entries(drops).map(
+          ([reason, count]) => [reason, count - (before[reason] ?? 0)] as const,
+        );
+        return Object.fromEntries(since.filter(([, count]) => count > 0));
+      });
+    });
 }

@@ -53,7 +53,7 @@ export interface Measure {
  */
 export function bytesPerCall(
   call: () => void,
-  measure: Measure = { calls: 1_000, rounds: 1_001 },
+  measure: Measure = { calls: 1_000, rounds: 301 },
 ): number {
   // The first measurement compiles; its own allocations are those of the optimizer.
   heapGrowth(call, measure);

@@ -17,7 +17,7 @@ import type {
 import { ConfigInForce, type TriedChange } from '../../../dataplane/diff.ts';
 import { type Batches, createBatches, TypeScriptEngine } from '../../../dataplane/io/engine.ts';
 import { TunnelClient } from '../../../dataplane/memory/client.ts';
-import { PipelineNode } from '../../../dataplane/memory/node.ts';
+import { PipelineNode, type Substituted } from '../../../dataplane/memory/node.ts';
 import type { Random } from '../../../dataplane/noise/handshake.ts';
 import { joinSamples } from '../../../dataplane/worker/sample.ts';
 import type { Primitives } from '../../../dataplane/noise/primitives.ts';
@@ -108,6 +108,8 @@ export class World {
   readonly wire: Flight[] = [];
   /** Loses the datagrams for which it returns true. */
   loses: (flight: Flight) => boolean = () => false;
+  /** How many bytes of datagrams the link takes before it loses some. */
+  sendRoom: () => number = () => Number.POSITIVE_INFINITY;
   readonly random: Random;
   /** Whose turn it is among the workers of a gateway; apart, so that it changes nothing else. */
   readonly turns: Random;
@@ -289,6 +291,7 @@ export interface NodeOptions {
   workers?: number;
   choose?: (count: number) => number;
   dawdles?: () => boolean;
+  openEgress?: (batches: Batches, peers: number) => Substituted;
 }
 
 const FLOWS = 8_192;
@@ -318,7 +321,6 @@ export class Node extends PipelineNode<WatchedEngine> implements Participant {
   constructor(world: World, options: NodeOptions) {
     const { ipv4 = '10.0.0.1', ipv6 = 'fd00::1', limits, ...rest } = options;
     const delivered: Uint8Array[] = [];
-    let workers = 0;
     super(world, {
       hasTun: true,
       workers: WORKERS,
@@ -331,6 +333,7 @@ export class Node extends PipelineNode<WatchedEngine> implements Participant {
       flows: FLOWS,
       peers: PEERS,
       ringBytes: RING_BYTES,
+      batchesOf,
       ...rest,
       mtu: 1420,
       ipv4: ipv4 === null ? null : network(ipv4, 24),
@@ -338,7 +341,6 @@ export class Node extends PipelineNode<WatchedEngine> implements Participant {
       makeEngine: (primitives, endpoints, mtu, links, extras) =>
         new WatchedEngine(primitives, endpoints, mtu, links, {
           ...extras,
-          batches: batchesOf(workers++),
           ...(limits === undefined ? {} : { limits }),
         }),
       deliver: (packet) => delivered.push(packet),

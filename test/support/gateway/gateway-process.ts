@@ -10,7 +10,7 @@ import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { answerOf, type Answer, requestOf } from '../api/requests.ts';
 import { programMain } from './bundle.ts';
-import { COMPILE_CACHE, WITHOUT_WARM_UP } from './launcher.ts';
+import { CHEAP_PASSWORDS, COMPILE_CACHE, WITHOUT_WARM_UP } from './launcher.ts';
 import { freePort, freeUdpPort } from '../network/free-port.ts';
 import type { Lasting } from '../suite/lasting.ts';
 
@@ -75,6 +75,7 @@ export async function environmentOf(
   return {
     PATH: process.env['PATH'] ?? '',
     ...COMPILE_CACHE,
+    ...CHEAP_PASSWORDS,
     DATA_DIR: folder,
     HTTP_PORT: String(port),
     EXTERNAL_URL: `http://127.0.0.1:${port}/`,

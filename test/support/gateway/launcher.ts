@@ -1,8 +1,11 @@
 // How a gateway is started here: by the script that `npm start`, the unit and the image run, so that
 // what is tested and measured is what people run.
 
-import { delimiter, dirname, resolve } from 'node:path';
+import { chownSync, mkdirSync } from 'node:fs';
+import { delimiter, dirname, join, resolve } from 'node:path';
 import process from 'node:process';
+import { temporaryFolder } from '../suite/temporary-folder.ts';
+import { programRoot } from './bundle.ts';
 
 /** The launcher of a checkout; a gateway is started by it with the word `serve`. */
 export const launcherOf = (root: string): string => resolve(root, 'lib/postern');
@@ -24,3 +27,48 @@ export const COMPILE_CACHE: Readonly<Record<string, string>> =
   process.env['NODE_COMPILE_CACHE'] === undefined
     ? {}
     : { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] };
+
+/**
+ * For a gateway whose test is not about what passwords cost: it hashes them at the least cost, so the
+ * first start takes a quarter of a second of a processor less.
+ */
+export const CHEAP_PASSWORDS: Readonly<Record<string, string>> = {
+  NODE_OPTIONS: `--require=${resolve(import.meta.dirname, '../suite/cheap-passwords.cjs')}`,
+};
+
+/** What a gateway is started with. */
+export interface RootlessStart {
+  readonly settings: Readonly<Record<string, string>>;
+  readonly wrapper: readonly string[];
+}
+
+const NOBODY = 65_534;
+/**
+ * Becomes the launcher, as a user who owns nothing but its folder. The user sees the program, Node,
+ * and a TUN that everybody may open, as udev makes it, at places of its own.
+ */
+const AS_NOBODY = `
+  mount --bind "$PROGRAM" "$OWN/program"
+  mount --bind "$NODE" "$OWN/node"
+  mount -t tmpfs -o mode=755 tmpfs "$OWN/dev"
+  mknod -m 0666 "$OWN/dev/tun" c 10 200 && mount --bind "$OWN/dev/tun" /dev/net/tun
+  exec setpriv --reuid=${NOBODY} --regid=${NOBODY} --clear-groups "$OWN/program/lib/postern" serve-rootless`;
+
+/** Makes a folder for a user without rights, and says how the gateway is started there. */
+export function withoutRoot(): RootlessStart {
+  const own = temporaryFolder('postern-rootless-');
+  for (const name of ['', 'program', 'node', 'dev', 'data', 'cache']) {
+    if (name !== '') mkdirSync(join(own, name));
+    chownSync(join(own, name), NOBODY, NOBODY);
+  }
+  const settings = {
+    OWN: own,
+    PROGRAM: programRoot(),
+    NODE: dirname(process.execPath),
+    PATH: `${own}/node:/usr/sbin:/usr/bin:/sbin:/bin`,
+    HOME: own,
+    DATA_DIR: join(own, 'data'),
+    NODE_COMPILE_CACHE: join(own, 'cache'),
+  };
+  return { settings, wrapper: ['unshare', '--mount', 'sh', '-euc', AS_NOBODY] };
+}

@@ -4,9 +4,12 @@
 import { readFileSync } from 'node:fs';
 import process from 'node:process';
 import { Readable, Writable } from 'node:stream';
+import bcrypt from 'bcrypt';
 import { parseConfig } from '../../../config/index.ts';
-import { parseCommandLine } from '../../../lib/cli/cli.ts';
+import { PASSWORD_COST_MIN } from '../../../lib/auth/passwords.ts';
+import { isAlone, parseCommandLine } from '../../../lib/cli/cli.ts';
 import { obey } from '../../../lib/start/obey.ts';
+import { obeyAlone } from '../../../lib/start/obey-alone.ts';
 
 /** What a command printed, and its exit code. */
 export interface Ended {
@@ -24,23 +27,36 @@ export async function obeyedHere(
   environment: Readonly<Record<string, string>> = {},
   stdin = '',
 ): Promise<Ended> {
-  const parsed = parseCommandLine(line);
+  const parsed = await parseCommandLine(line);
   if (!('command' in parsed))
     throw new Error(`lib/start/main.ts answers "${line.join(' ')}" itself`);
   const { command } = parsed;
   if (command.words === 'serve') throw new Error('a gateway that serves wants a process');
   const output = keepOutput();
   const restoreInput = exchange('stdin', Readable.from([stdin]));
+  const restoreCost = hashCheaply();
   try {
+    if (isAlone(command.words)) return { status: await obeyAlone(command), ...output.printed };
     const settings = parseConfig({ LOG_FORMAT: 'text', ...environment }, (path) =>
       readFileSync(path, 'utf8'),
     );
     const status = await obey({ command, settings, workers: [] });
     return { status, ...output.printed };
   } finally {
+    restoreCost();
     restoreInput();
     output.release();
   }
+}
+
+/**
+ * From now on this process hashes passwords at the least cost: a command takes no cost from its
+ * test. Returns what ends that.
+ */
+function hashCheaply(): () => void {
+  const { hash } = bcrypt;
+  bcrypt.hash = (password) => hash(password, PASSWORD_COST_MIN);
+  return () => void (bcrypt.hash = hash);
 }
 
 /** Keeps what this process would print from now on until it is released. */

@@ -8,9 +8,17 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { cpuSecondsIn } from '../../../lib/kit/process/pasta.ts';
 import { programRoot } from './bundle.ts';
-import { COMPILE_CACHE, launcherOf, PATH_TO_NODE } from './launcher.ts';
+import {
+  CHEAP_PASSWORDS,
+  COMPILE_CACHE,
+  launcherOf,
+  PATH_TO_NODE,
+  type RootlessStart,
+  withoutRoot,
+} from './launcher.ts';
 import { type Host, stop } from '../network/namespaces.ts';
 import { temporaryFolder } from '../suite/temporary-folder.ts';
+import { type Way, way } from '../suite/ways.ts';
 
 /** A record, as the API returns it. */
 export type Data = Record<string, unknown> & { id: string };
@@ -51,13 +59,15 @@ export class Postern {
     wrapper: readonly string[] = [],
     root: string | null = null,
   ) {
+    const chosen = startOf(way);
     this.host = host;
-    this.wrapper = wrapper;
+    this.wrapper = [...wrapper, ...chosen.wrapper];
     this.#root = root;
     this.api = `http://${address}:13000`;
     this.environment = {
       PATH: PATH_TO_NODE,
       ...COMPILE_CACHE,
+      ...CHEAP_PASSWORDS,
       HOME: process.env['HOME'] ?? '/root',
       DATA_DIR: temporaryFolder('postern-data-'),
       HTTP_HOST: '0.0.0.0',
@@ -70,6 +80,7 @@ export class Postern {
       // Where nothing is said, one: `auto` would depend on the machine.
       DATAPLANE_WORKERS: process.env['WORKERS'] ?? '1',
       ...settings,
+      ...chosen.settings,
     };
   }
 
@@ -201,6 +212,14 @@ export class Postern {
   cpuSeconds(): number {
     return cpuSecondsOf(this.pid);
   }
+}
+
+/** What a gateway is started with, so that packets of devices leave it as a run of tests wants. */
+function startOf(chosen: Way): RootlessStart {
+  if (chosen === 'tun') return { settings: {}, wrapper: [] };
+  if (chosen === 'rootless') return withoutRoot();
+  const wrapper = ['setpriv', '--bounding-set=-all', '--inh-caps=-all'];
+  return { settings: { WIREGUARD_TUN: 'sockets' }, wrapper };
 }
 
 function dataOf(answer: Answer, wanted: number): Data {

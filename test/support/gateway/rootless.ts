@@ -1,55 +1,24 @@
 // A gateway as `npm run start:rootless` starts it, for a user who has no rights.
 
-import { chownSync, mkdirSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import process from 'node:process';
 import type { ExecutionContext } from 'ava';
 import type { Host } from '../network/namespaces.ts';
-import { API_ADDRESS, buildTopology, LAN4, LAN6, type Topology } from '../network/topology.ts';
-import { temporaryFolder } from '../suite/temporary-folder.ts';
-import { programRoot } from './bundle.ts';
+import {
+  addDefaultRoutes,
+  API_ADDRESS,
+  buildTopology,
+  letPing,
+  type Topology,
+} from '../network/topology.ts';
+import { type RootlessStart, WITHOUT_WARM_UP, withoutRoot } from './launcher.ts';
 import { Postern } from './postern.ts';
-
-const NOBODY = 65_534;
-/**
- * Becomes the launcher, as a user who owns nothing but its folder. The user sees the program, Node,
- * and a TUN that everybody may open, as udev makes it, at places of its own.
- */
-const AS_NOBODY = `
-  mount --bind "$PROGRAM" "$OWN/program"
-  mount --bind "$NODE" "$OWN/node"
-  mount -t tmpfs -o mode=755 tmpfs "$OWN/dev"
-  mknod -m 0666 "$OWN/dev/tun" c 10 200 && mount --bind "$OWN/dev/tun" /dev/net/tun
-  exec setpriv --reuid=${NOBODY} --regid=${NOBODY} --clear-groups "$OWN/program/lib/postern" serve-rootless`;
-
-/** What a gateway is started with. */
-export interface RootlessStart {
-  readonly settings: Readonly<Record<string, string>>;
-  readonly wrapper: readonly string[];
-}
 
 /**
  * Prepares a host, which needs a default route, and a folder for the user. Nobody is asked for
  * rights later.
  */
 export async function prepareRootless(host: Host): Promise<RootlessStart> {
-  // Debian's systemd lets all users ask for echoes; a new network lets none.
-  await host.run('sysctl', '-qw', `net.ipv4.ping_group_range=0 ${NOBODY}`);
-  const own = temporaryFolder('postern-rootless-');
-  for (const name of ['', 'program', 'node', 'dev', 'data', 'cache']) {
-    if (name !== '') mkdirSync(join(own, name));
-    chownSync(join(own, name), NOBODY, NOBODY);
-  }
-  const settings = {
-    OWN: own,
-    PROGRAM: programRoot(),
-    NODE: dirname(process.execPath),
-    PATH: `${own}/node:/usr/sbin:/usr/bin:/sbin:/bin`,
-    HOME: own,
-    DATA_DIR: join(own, 'data'),
-    NODE_COMPILE_CACHE: join(own, 'cache'),
-  };
-  return { settings, wrapper: ['unshare', '--mount', 'sh', '-euc', AS_NOBODY] };
+  await letPing(host);
+  return withoutRoot();
 }
 
 /**
@@ -65,12 +34,11 @@ export async function buildRootless(
   const topology = await buildTopology(prefix);
   t.teardown(() => topology.network.remove());
   const { gateway, lan } = topology;
-  await gateway.ip('route', 'add', 'default', 'via', LAN4);
-  await gateway.ip('route', 'add', 'default', 'via', LAN6);
+  await addDefaultRoutes(gateway);
   // The networks of both clients.
   await lan.ip('route', 'add', '192.0.2.0/23', 'via', '198.51.100.1');
   const { settings: own, wrapper } = await prepareRootless(gateway);
-  const environment = { ...own, ...settings };
+  const environment = { ...WITHOUT_WARM_UP, ...own, ...settings };
   const postern = new Postern(gateway, API_ADDRESS, environment, [...limit, ...wrapper]);
   return { topology, postern };
 }

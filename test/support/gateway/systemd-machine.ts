@@ -13,6 +13,9 @@ import { until } from './postern.ts';
 /** Of this machine's services none is to run there. */
 const OWN_SERVICES = ['system', 'user'].map((kind) => `etc/systemd/${kind}`);
 
+/** So long a program may run there: apt installs for minutes where the disk is busy. */
+const SECONDS_MOST = '300';
+
 /** A booted machine. */
 export interface Machine {
   /** Runs a program on it to its end; what it printed. */
@@ -59,7 +62,7 @@ export async function bootMachine(
     const first = readFileSync(children, 'utf8').trim();
     const spaces = ['--mount', '--uts', '--ipc', '--net', '--pid', '--cgroup'];
     const entered = ['nsenter', `--target=${first}`, ...spaces, 'env', '-i', PATH, ...words];
-    return (await command('timeout', '60', ...entered)).stdout.trim();
+    return (await command('timeout', SECONDS_MOST, ...entered)).stdout.trim();
   };
   const remove = async (): Promise<void> => {
     await stop(child, 20_000);

@@ -21,7 +21,7 @@ export async function runTyped(
   line: string | readonly string[],
   { settings = {}, stdin = '' }: Typed = {},
 ): Promise<Outcome> {
-  const parsed = parseCommandLine(typeof line === 'string' ? line.split(' ') : line);
+  const parsed = await parseCommandLine(typeof line === 'string' ? line.split(' ') : line);
   if (!('command' in parsed)) throw new Error(`not understood: ${JSON.stringify(parsed)}`);
   const open = async () => database;
   const means = { config: configOf(settings), database, open, log: logInto([]) };

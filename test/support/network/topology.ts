@@ -12,6 +12,7 @@ import { type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
+import { way } from '../suite/ways.ts';
 import { type Host, Network } from './namespaces.ts';
 
 const API_NETWORK = '10.255.77';
@@ -65,7 +66,19 @@ export async function buildTopology(prefix: string, api = API_NETWORK): Promise<
     { host: null, name: 'm0', addresses: [`${api}.1/30`] },
     { host: gateway, name: 'm1', addresses: [`${api}.2/30`] },
   );
+  if (way !== 'tun') await letPing(gateway);
+  if (way === 'rootless') await addDefaultRoutes(gateway);
   return { network, alice, bob, gateway, lan };
+}
+
+/** Lets all users ask for echoes, as Debian's systemd does; a new network lets none. */
+export async function letPing(host: Host): Promise<void> {
+  await host.run('sysctl', '-qw', 'net.ipv4.ping_group_range=0 2147483647');
+}
+
+/** A gateway without root takes the addresses of the interface that these routes name. */
+export async function addDefaultRoutes(host: Host): Promise<void> {
+  for (const via of [LAN4, LAN6]) await host.ip('route', 'add', 'default', 'via', via);
 }
 
 const PROGRAM = resolve(import.meta.dirname, 'traffic.ts');

@@ -43,7 +43,7 @@ export function fakeWatched(
       way: 'tun',
       tunError: null,
       masquerade: false,
-      relayFiles: 0,
+      files: { max: null, connections: 2_048, sockets: 1_024 },
       connections: null,
       alive: true,
     }),
@@ -134,6 +134,7 @@ const quiet: Answers = {
   diagnose: async () => silentTrace,
   unknownSenders: async () => ({ keys: [], otherGateway: [] }),
   flows: async () => ({ flows: [], next: null }),
+  busiest: async () => [],
   endedFlows: async () => ({ flows: [], next: null }),
   refusals: async () => [],
   effectOf: async () => ({

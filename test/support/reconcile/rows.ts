@@ -45,6 +45,7 @@ export function userRow(fields: Partial<UserRow> = {}): UserRow {
   return {
     id: 'u1',
     email: 'a@b.test',
+    name: null,
     role: 'unprivileged',
     role_provider: null,
     disabled_at: null,
@@ -73,6 +74,7 @@ export function deviceRow(fields: Partial<DeviceRow> = {}): DeviceRow {
     ipv4: '100.64.0.2',
     ipv6: 'fd00::2',
     disabled_at: null,
+    disabled_by: null,
     expires_at: null,
     inserted_at: new Date(0),
     updated_at: new Date(0),

@@ -17,16 +17,23 @@ export const unitTests = [
   '!test/ops/**',
   '!test/attacks/**',
   '!test/artefacts/**',
+  // Packages that it installs bring tests of their own.
+  '!test/client/**',
   ...withoutAlone,
 ];
 
 /** Files that want a process of their own, and why. */
 export const inOwnProcess: Readonly<Record<string, string>> = {
+  'test/attacks/crowding-strangers.test.ts': 'has hooks of its own',
   'test/attacks/greedy-captures.test.ts': 'weighs the memory of a gateway in its process',
   'test/dataplane/allocation.test.ts': 'weighs the heap',
+  'test/dataplane/gateway/gateway.test.ts': 'has hooks of its own',
   'test/dataplane/io/host-sockets.test.ts': 'weighs the heap',
+  'test/dataplane/io/release-memory.test.ts': 'weighs the heap',
+  'test/dataplane/native/index.test.ts': 'searches all memory of its process',
   'test/dataplane/sockets/allocation.test.ts': 'weighs the heap',
   'test/dataplane/tcp/allocation.test.ts': 'weighs the heap',
+  'test/dataplane/worker/warm-up-sockets.test.ts': 'finds code that is not compiled yet',
   'test/dataplane/worker/warm-up.test.ts': 'finds code that is not compiled yet',
   'test/e2e/capture.test.ts': 'has hooks of its own',
   'test/e2e/flow-log.test.ts': 'has hooks of its own',
@@ -38,6 +45,7 @@ export const inOwnProcess: Readonly<Record<string, string>> = {
   'test/e2e/typescript.test.ts': 'has hooks of its own',
   'test/e2e/workers.test.ts': 'has hooks of its own',
   'test/lib/auth/tokens.test.ts': 'has a clock that is years ahead, which later ids keep',
+  'test/lib/observe/explain/who.test.ts': 'checks how long the event loop is held',
   'test/lib/observe/history/keeping.test.ts':
     'has a clock that is years ahead, which later ids keep',
   'test/lib/observe/metrics/process.test.ts': 'checks how long the event loop is held',

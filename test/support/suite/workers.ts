@@ -64,6 +64,7 @@ export const withOneWorker: Readonly<Record<string, string>> = {
   'test/e2e/limits.test.ts':
     'one worker has a device and its limits; dataplane/path/limits.test.ts',
   'test/e2e/mariadb.test.ts': 'is about the database',
+  'test/e2e/own-address.test.ts': 'has two workers always',
   'test/e2e/portal.test.ts': 'is about the portal, and what its file says to a client',
   'test/e2e/rest.test.ts': 'each worker waits as one alone does',
   'test/e2e/simplesamlphp.test.ts': 'carries no packets',

@@ -1,6 +1,7 @@
 // Scripts: what a machine gets, and what it must do then, line by line, in virtual time.
 //
 //   < S 0(0) win 1000 <mss 1000>   a segment of the device: flags, sequence(bytes), window, options
+//   < UA 1(5) ack 1 urg 3          one with an urgent pointer
 //   > SA 0(0) ack 1                a packet of the machine; what is not written is not compared
 //   = opened                       what the owner is called for
 //   +200                           so many ms pass
@@ -83,7 +84,7 @@ class Recorder extends Idle {
 }
 
 const SEGMENT =
-  /^([SFRPA.]+) (\d+)\((\d+)\)(?: ack (-?\d+))?(?: win (\d+))?(?: cut (\d+))?(?: <([^>]*)>)?$/;
+  /^([SFRPAU.]+) (\d+)\((\d+)\)(?: ack (-?\d+))?(?: win (\d+))?(?: (?:cut|urg) (\d+))?(?: <([^>]*)>)?$/;
 
 /** One run of a script. */
 export class Script {
@@ -243,7 +244,7 @@ export class Script {
   }
 
   #inject(text: string): void {
-    const [, flags = '', sequence, length, ack, window, , options = ''] = this.#parse(text);
+    const [, flags = '', sequence, length, ack, window, urgent, options = ''] = this.#parse(text);
     const { isIpv6 = false } = this.#setting;
     const from = (Number(sequence) + DEVICE_ISS) >>> 0;
     const hasAck = ack !== undefined;
@@ -255,6 +256,7 @@ export class Script {
       sequence: from,
       acknowledgement: hasAck ? (Number(ack) + (this.#iss ?? 0)) >>> 0 : 0,
       window: Number(window ?? 65_535),
+      urgent: Number(urgent ?? 0),
       options: this.#options(options),
       data: bytesAt(Number(sequence) - 1, Number(length)),
     });

@@ -1,10 +1,11 @@
 // A real browser before a whole gateway: Chromium of Debian, by playwright-core, as the program without
 // windows of its own, which takes a third of the processor time of the whole one. `openBrowser`
 // starts both, the gateway in the process of the test; `openBrowserAt` takes a gateway that runs as a
-// process. Each `person` is a browser of its own, with its own cookies. `inspect` looks at a
-// page in light and dark, wide and at 360 px: axe must find nothing, no part may be cut off or
-// reach over the edge; a look with an error is in test/artefacts/screens. The test fails if a page
-// prints anything on its console, for example a refused script or a missing file.
+// process. Each `person` is a browser of its own, with its own cookies. `inspect` looks at a page
+// twice, wide in light and at 360 px in dark: axe must find nothing, no part may be cut off or reach
+// over the edge; a look with an error is in test/artefacts/screens. `inspectEverywhere`, for each page
+// once, looks at more. The test fails if a page prints anything on its console, for example a refused
+// script or a missing file.
 
 import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -36,12 +37,13 @@ const CUT_OFF = `[...document.querySelectorAll('main :not(input)')]
   })
   .map((element) => element.outerHTML.slice(0, 200))`;
 
-/** The ways in which a page is shown. */
+/**
+ * The ways in which a page is shown. Each part is seen in light and in dark; what only one width has
+ * is seen in the other colours by `inspectEverywhere`.
+ */
 const LOOKS = [
-  { colorScheme: 'light', viewport: WIDE, rules: EVERYTHING },
-  { colorScheme: 'dark', viewport: WIDE, rules: COLOURS },
-  { colorScheme: 'light', viewport: NARROW, rules: EVERYTHING },
-  { colorScheme: 'dark', viewport: NARROW, rules: COLOURS },
+  { colorScheme: 'light', viewport: WIDE },
+  { colorScheme: 'dark', viewport: NARROW },
 ] as const;
 
 /** The Chromium of all tests of a file: a start takes two seconds of a processor. */
@@ -83,6 +85,16 @@ export async function openBrowserAt<G extends WholeGateway>(
   return stageOf(t, gateway);
 }
 
+/** Starts a browser before pages that no gateway serves; addresses begin with `url`. */
+export async function openPages(
+  t: ExecutionContext,
+  url: string,
+  options: BrowserContextOptions = {},
+): Promise<Page> {
+  await takeTurn(t);
+  return newPerson(t, await launchOnce(), url, options);
+}
+
 /** Waits until few enough tests have a browser, and is one of them until the test ends. */
 async function takeTurn(t: ExecutionContext): Promise<void> {
   if (testsNow < TESTS_AT_ONCE) testsNow += 1;
@@ -99,19 +111,26 @@ async function stageOf<G extends WholeGateway>(t: ExecutionContext, gateway: G):
   return {
     gateway,
     browser,
-    person: async (options = {}) => {
-      const context = await browser.newContext({
-        baseURL: gateway.url,
-        viewport: WIDE,
-        reducedMotion: 'reduce',
-        ...options,
-      });
-      t.teardown(() => context.close());
-      const page = await context.newPage();
-      listen(t, page, gateway.url);
-      return page;
-    },
+    person: (options = {}) => newPerson(t, browser, gateway.url, options),
   };
+}
+
+async function newPerson(
+  t: ExecutionContext,
+  browser: Browser,
+  baseURL: string,
+  options: BrowserContextOptions,
+): Promise<Page> {
+  const context = await browser.newContext({
+    baseURL,
+    viewport: WIDE,
+    reducedMotion: 'reduce',
+    ...options,
+  });
+  t.teardown(() => context.close());
+  const page = await context.newPage();
+  listen(t, page, baseURL);
+  return page;
 }
 
 /** Starts Chromium, or returns the one that runs: a context shares nothing with another. */
@@ -149,21 +168,88 @@ export async function signedIn(page: Page): Promise<void> {
   await page.locator('.signed-in .who').waitFor();
 }
 
-/** Checks the current page in every look; a screenshot shows each look that has an error. */
+/** Words in fields that the fields are too narrow for, and names in lists that have no room. */
+const CUT_WORDS = `(() => {
+  const pen = document.createElement('canvas').getContext('2d');
+  const isNarrow = (one) => {
+    const { font, paddingLeft, paddingRight } = getComputedStyle(one);
+    pen.font = font;
+    const words = one.placeholder ?? one.selectedOptions[0]?.text ?? '';
+    // A list has an arrow behind its words.
+    const taken = parseFloat(paddingLeft) + parseFloat(paddingRight) + (one.options ? 16 : 0);
+    return pen.measureText(words).width > one.clientWidth - taken + 1;
+  };
+  const fields = [...document.querySelectorAll('input[type=search]:placeholder-shown, select')];
+  const names = [...document.querySelectorAll('.dense td.name')];
+  return [...fields.filter(isNarrow), ...names.filter((one) => one.clientWidth < 120)]
+    .filter((one) => one.checkVisibility() && one.clientWidth > 0)
+    .map((one) => 'no room: ' + one.outerHTML.slice(0, 120));
+})()`;
+
+/** Checks the current page in both looks; a screenshot shows each look that has an error. */
 export async function inspect(t: ExecutionContext, page: Page, name: string): Promise<void> {
   mkdirSync(SCREENS, { recursive: true });
   const before = page.viewportSize() ?? WIDE;
-  for (const { colorScheme, viewport, rules } of LOOKS) {
+  for (const { colorScheme, viewport } of LOOKS) {
     const look = `${name}-${colorScheme}-${viewport.width}`;
     await page.emulateMedia({ colorScheme });
     await page.setViewportSize(viewport);
-    const errors = [...(await errorsOf(page, rules)), ...(await layoutErrorsOf(page))];
+    const errors = [...(await errorsOf(page, EVERYTHING)), ...(await layoutErrorsOf(page))];
     // A screenshot of a whole page takes as long as all of these questions.
     if (errors.length > 0 || process.env['SCREENS'] === 'all')
       await page.screenshot({ path: join(SCREENS, `${look}.png`), fullPage: true });
     t.deepEqual(errors, [], look);
   }
   await page.emulateMedia({ colorScheme: null });
+  await page.setViewportSize(before);
+}
+
+/** Widths at which a page must fit its window. */
+const WIDTHS = [1_440, 1_024, 390, 320] as const;
+/** A chart takes another width at the next frame. */
+const FRAME = 'new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))';
+/** In narrower ones words may be cut. */
+const PHONE_WIDTH = 390;
+
+/**
+ * Checks the current page at these widths, with letters of twice their size, and in the few colours
+ * of a person who chose them.
+ */
+export async function inspectEverywhere(
+  t: ExecutionContext,
+  page: Page,
+  name: string,
+): Promise<void> {
+  mkdirSync(SCREENS, { recursive: true });
+  const before = page.viewportSize() ?? WIDE;
+  const check = async (look: string, errors: readonly string[]): Promise<void> => {
+    if (errors.length > 0 || process.env['SCREENS'] === 'all')
+      await page.screenshot({ path: join(SCREENS, `${name}-${look}.png`), fullPage: true });
+    t.deepEqual(errors, [], `${name}-${look}`);
+  };
+  for (const colorScheme of ['dark', 'light'] as const) {
+    await page.emulateMedia({ colorScheme });
+    await check(colorScheme, await errorsOf(page, COLOURS));
+  }
+  for (const width of WIDTHS) {
+    await page.setViewportSize({ width, height: 900 });
+    await page.evaluate(FRAME);
+    const words = width < PHONE_WIDTH ? [] : await page.evaluate<string[]>(CUT_WORDS);
+    // Lists, and the navigation beside them, have parts of their own there.
+    const hasParts = width === PHONE_WIDTH && (await page.locator('main .list').count()) > 0;
+    const colours = hasParts ? await errorsOf(page, COLOURS) : [];
+    await check(String(width), [...(await layoutErrorsOf(page)), ...words, ...colours]);
+  }
+  await page.setViewportSize(WIDE);
+  // As the setting of a browser says it, which the widths of the style sheet follow.
+  const client = await page.context().newCDPSession(page);
+  await client.send('Page.setFontSizes', { fontSizes: { standard: 32, fixed: 26 } });
+  await check('letters', await layoutErrorsOf(page));
+  await client.send('Page.setFontSizes', { fontSizes: { standard: 16, fixed: 13 } });
+  await client.detach();
+  await page.emulateMedia({ colorScheme: null, forcedColors: 'active' });
+  await check('forced', await errorsOf(page, EVERYTHING));
+  await page.emulateMedia({ forcedColors: null });
   await page.setViewportSize(before);
 }
 
@@ -174,6 +260,21 @@ async function layoutErrorsOf(page: Page): Promise<string[]> {
   );
   const cut = (await page.evaluate<string[]>(CUT_OFF)).map((what) => `cut off: ${what}`);
   return wanted <= given ? cut : [`the page is ${wanted} px wide, the window ${given}`, ...cut];
+}
+
+/** Checks the current page with what is open in it, also in the window of a phone. */
+export async function inspectOpen(t: ExecutionContext, page: Page, name: string): Promise<void> {
+  const before = page.viewportSize() ?? WIDE;
+  t.deepEqual(await errorsOf(page, EVERYTHING), [], name);
+  await page.setViewportSize({ width: PHONE_WIDTH, height: 844 });
+  await page.evaluate(FRAME);
+  t.deepEqual(await layoutErrorsOf(page), [], `${name}, on a phone`);
+  await page.setViewportSize(before);
+}
+
+/** Opens the menu of a record's page. */
+export async function openMenu(page: Page): Promise<void> {
+  await page.getByRole('main').getByRole('button', { name: 'More', exact: true }).click();
 }
 
 /** Creates a record by the API, as a program would. */

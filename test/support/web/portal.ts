@@ -4,15 +4,6 @@ import type { Device } from '../../../models/index.ts';
 import { newKey, type TestServer } from '../api/server.ts';
 import { addPerson, type Shown, Visitor } from './visitor.ts';
 
-/** The five flags as a form sends them that asks for the defaults. */
-export const BY_DEFAULT = {
-  use_default_allowed_ips: 'true',
-  use_default_dns: 'true',
-  use_default_endpoint: 'true',
-  use_default_mtu: 'true',
-  use_default_persistent_keepalive: 'true',
-};
-
 /** Makes a user and signs them in. */
 export async function visit(
   server: TestServer,
@@ -28,7 +19,7 @@ export async function visit(
 
 /** Adds a device by the form; returns the answer to it. */
 export function addByForm(visitor: Visitor, fields: Record<string, string> = {}): Promise<Shown> {
-  return visitor.post('/user_devices/new', { public_key: newKey(), ...BY_DEFAULT, ...fields });
+  return visitor.post('/user_devices/new', { public_key: newKey(), ...fields });
 }
 
 /** Adds a device by the form, and finds its row. */

@@ -1,10 +1,14 @@
 // What the Debian package has in place of a checkout's unit and command.
 
-import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { chmodSync, cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import process from 'node:process';
 import test from 'ava';
-import { debianVersion, unitText } from '../../../tools/release/debian.ts';
+import { DOCUMENTS } from '../../../tools/bundle.ts';
+import { ownArchitecture } from '../../../tools/release/architectures.ts';
+import { debianVersion, makePackage, unitText } from '../../../tools/release/debian.ts';
+import { addShellFiles } from '../../../tools/release/shell-files.ts';
 import { temporaryFolder } from '../../support/suite/temporary-folder.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
@@ -20,6 +24,34 @@ test('a trial comes before its release, and a release before the next one', (t) 
       0,
       `${order[i]} < ${version}`,
     );
+});
+
+test('a package has the same bytes, whatever the rights of new files are', (t) => {
+  const folder = temporaryFolder('postern-package-');
+  const made = [0o022, 0o077].map((umask) => {
+    const program = join(folder, 'program');
+    mkdirSync(program);
+    for (const name of DOCUMENTS) writeFileSync(join(program, name), name);
+    cpSync(join(ROOT, 'config/systemd'), join(program, 'config/systemd'), { recursive: true });
+    const file = join(folder, `${umask}.deb`);
+    addShellFiles(program, '1.1.0', 1_700_000_000);
+    const release = { version: '1.1.0', architecture: ownArchitecture(), epoch: 1_700_000_000 };
+    const before = process.umask(umask);
+    try {
+      makePackage(file, program, join(folder, `staging-${umask}`), release);
+    } finally {
+      process.umask(before);
+    }
+    return file;
+  });
+  const [first = '', second = ''] = made;
+  t.deepEqual(readFileSync(first), readFileSync(second));
+  const words = ['--fsys-tarfile', first];
+  const tar = execFileSync('dpkg-deb', words, { maxBuffer: 64 * 1024 * 1024 });
+  const listed = execFileSync('tar', ['-tv'], { input: tar, encoding: 'utf8' });
+  t.regex(listed, /^-rwxr-xr-x root\/root .* \.\/usr\/bin\/postern$/m);
+  t.regex(listed, /^-rw-r----- root\/root .* \.\/etc\/postern\/postern\.env$/m);
+  t.regex(listed, /^drwxr-xr-x root\/root .* \.\/usr\/lib\/postern\/$/m);
 });
 
 test('the units of backups know nothing of a checkout', (t) => {
@@ -40,6 +72,32 @@ test('the unit is that of a checkout but for the places', (t) => {
     text.split('\n').filter((line) => /^[A-Z]\w+=/.test(line) && !/\/opt\/|\/usr\//.test(line));
   t.deepEqual(directives(unit), directives(UNIT));
   t.true(directives(unit).length > 40);
+});
+
+test('shells and man find what they read of the package, and the program lacks it', (t) => {
+  const folder = temporaryFolder('postern-package-');
+  const [program, staging] = [join(folder, 'program'), join(folder, 'staging')];
+  for (const name of [...DOCUMENTS, 'config/systemd'])
+    cpSync(join(ROOT, name), join(program, name), { recursive: true });
+  addShellFiles(program, '7.8.9', 0);
+  const file = join(folder, 'postern.deb');
+  mkdirSync(staging);
+  makePackage(file, program, staging, {
+    version: '7.8.9',
+    architecture: ownArchitecture(),
+    epoch: 0,
+  });
+  const list = execFileSync('dpkg-deb', ['-c', file], { encoding: 'utf8' });
+  for (const name of [
+    'man/man1/postern.1.gz',
+    'bash-completion/completions/postern',
+    'zsh/vendor-completions/_postern',
+    'fish/vendor_completions.d/postern.fish',
+  ])
+    t.regex(list, new RegExp(`^-rw-r--r-- root/root .* \\./usr/share/${name}$`, 'm'));
+  t.notRegex(list, /usr\/lib\/postern\/share/);
+  const page = execFileSync('zcat', [join(staging, 'usr/share/man/man1/postern.1.gz')]);
+  t.regex(page.toString(), /^\.TH POSTERN 1 1970-01-01 "Postern 7\.8\.9"/);
 });
 
 /** Runs the command with other places, and a program that prints what it was given. */

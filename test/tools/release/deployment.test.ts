@@ -5,7 +5,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import test from 'ava';
 import { parse } from 'yaml';
-import { IMAGE_NAME, writeDeployment } from '../../../tools/release/deployment.ts';
+import { PUBLISHER } from '../../../tools/publisher.ts';
+import { writeDeployment } from '../../../tools/release/deployment.ts';
 import { temporaryFolder } from '../../support/suite/temporary-folder.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
@@ -33,7 +34,7 @@ test('compose files name the image by its digest where a checkout builds it', (t
     if (gateway?.build !== undefined) {
       t.is(gateway.image, 'postern');
       delete gateway.build;
-      gateway.image = `${IMAGE_NAME}@${DIGEST}`;
+      gateway.image = `${PUBLISHER.image}@${DIGEST}`;
     }
     t.deepEqual(released, own, name);
     t.notRegex(readFileSync(join(folder, name), 'utf8'), /--build|build: \./, name);
@@ -56,7 +57,7 @@ test('each way to run it on Kubernetes takes the manifests of a checkout, and th
       for (const [, image] of text.matchAll(/ image: (.*)$/gm))
         t.is(image, `${images[0]?.name}:VERSION`, name);
     }
-    t.like(images, [{ newName: IMAGE_NAME, digest: DIGEST }]);
+    t.like(images, [{ newName: PUBLISHER.image, digest: DIGEST }]);
     t.is(patches.length, variant === 'mysql' ? 1 : 0);
   }
 });

@@ -3,6 +3,8 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import test from 'ava';
+import { withContact } from '../../../tools/documents.ts';
+import { CONTACT_PAGES, contactIn, PUBLISHER } from '../../../tools/publisher.ts';
 import {
   checkVersion,
   notesOf,
@@ -63,9 +65,29 @@ test('an address that nobody reads is refused', (t) => {
       message: new RegExp(`^SECURITY\\.md says ${address.replaceAll('.', '\\.')}, `),
     });
   t.notThrows(() => refusePlaceholders('SECURITY.md', 'security@postern.org, examples@a.net'));
-  const readme = readFileSync(resolve(ROOT, 'README.md'), 'utf8');
-  const set = readme.replaceAll('security@postern.example', 'security@postern.org');
-  t.notThrows(() => refusePlaceholders('README.md', set), 'an example in code is no contact');
+});
+
+test('each page that names the contact is refused as long as it is a placeholder', (t) => {
+  const refused = (pages: readonly (readonly [string, string])[]): string[] =>
+    pages.flatMap(([page, text]) => {
+      try {
+        refusePlaceholders(page, text);
+        return [];
+      } catch {
+        return [page];
+      }
+    });
+  t.deepEqual(refused(withContact('security@postern.example')), CONTACT_PAGES);
+  // An example in code is no contact.
+  t.deepEqual(refused(withContact('security@postern.org')), []);
+});
+
+test('the contact is filled in at one place, and the pages name it', (t) => {
+  t.is(contactIn(readFileSync(resolve(ROOT, 'SECURITY.md'), 'utf8')), PUBLISHER.contact);
+  for (const [page, text] of withContact('me@real.org')) {
+    t.true(text.includes('me@real.org'), page);
+    t.false(text.includes(PUBLISHER.contact), page);
+  }
 });
 
 test('the time of a release is given, or that of the last commit', (t) => {

@@ -77,7 +77,7 @@ test('every operation says what it takes and answers', (t) => {
 
 test('lists have their parameters and the address of the next page', (t) => {
   const parameters: Record<string, string[]> = {
-    '/v0/devices': ['limit', 'cursor', 'user_id'],
+    '/v0/devices': ['limit', 'cursor', 'user_id', 'file_out_of_date'],
     '/v0/ended_flows': ['device_id', 'user_id', 'destination', 'rule_id', 'limit', 'cursor'],
     '/v0/flows': ['device_id', 'user_id', 'destination', 'rule_id', 'limit', 'cursor'],
     '/v0/rules': ['limit', 'cursor', 'user_id', 'group_id'],

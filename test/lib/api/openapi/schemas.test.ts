@@ -51,7 +51,9 @@ test('a create may leave out what is not required, and null leaves it out too', 
   t.deepEqual(size?.['type'], ['integer', 'null']);
   t.like(size, { minimum: 1, maximum: 5 });
   t.deepEqual(kind?.['enum'], ['a', 'b', null]);
-  t.is(kind?.['default'], 'a');
+  t.is(kind?.['description'], 'Kind. Left out: `a`.');
+  t.is(isOn?.['description'], 'On. Left out: `true`.');
+  t.false(JSON.stringify(json).includes('"default"'));
   t.is(isOn?.['type'], 'boolean');
   t.is(secret?.['writeOnly'], true);
   t.deepEqual((parts!['items'] as Json)['required'], ['id']);
@@ -65,6 +67,7 @@ test('an update may leave out everything, and null only empties what can be empt
   t.is(name?.['type'], 'string');
   t.deepEqual(size?.['type'], ['integer', 'null']);
   t.is(kind?.['default'], undefined);
+  t.is(kind?.['description'], 'Kind.');
   t.is(isOn?.['type'], 'boolean');
   t.deepEqual(own?.['type'], ['string', 'null']);
   t.is(own?.['pattern'], 'x');

@@ -62,6 +62,9 @@ for (const kind of databaseKinds()) {
     t.is(await ask(), 'device_ended');
     await changeDevice({ disabled_at: new Date() });
     t.is(await ask(), 'device_off');
+    await changeDevice({ disabled_by: 'owner' });
+    const said = await send('GET', `/v0/devices/${device.id}/diagnosis`);
+    t.like(said.body.data, { code: 'device_off', text: 'Its owner switched it off.' });
   });
 
   test(`${kind}: a device at another gateway, by the name of that`, async (t) => {

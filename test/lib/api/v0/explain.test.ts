@@ -62,6 +62,9 @@ for (const kind of databaseKinds()) {
     t.deepEqual(await ask(), ['device_ended', 'device_current']);
     await changeDevice({ disabled_at: new Date() });
     t.deepEqual(await ask(), ['device_off', 'device_on']);
+    await changeDevice({ disabled_by: 'owner' });
+    const said = await send('POST', '/v0/explain', { body: { explain } });
+    t.is(said.body.data.text, 'The owner of the device switched it off.');
     t.is(asked.length, 2, 'the packet path was not asked again');
   });
 

@@ -42,6 +42,7 @@ test('the routes are those of docs/api.md#operations, and no others', async (t) 
       'get /v0/rules/{id}/traffic',
       'get /v0/devices/{id}/connections',
       'post /v0/explain',
+      'get /v0/who_may_reach',
       'post /v0/dry_run',
       'get /v0/devices/{id}/diagnosis',
       'get /v0/unknown_senders',

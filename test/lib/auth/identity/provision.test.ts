@@ -61,6 +61,28 @@ function freeEverybody(database: Database, kind: 'oidc' | 'saml' = 'oidc', now =
 }
 
 for (const kind of databaseKinds()) {
+  test(`${kind}: who has no name gets that of the provider, which replaces none`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const { userId } = await provision(database, { name: ' Ann  Lee ' }, open);
+    const named = async () => (await database.models.User.findByPk(userId))?.name;
+    t.is(await named(), 'Ann Lee');
+    await provision(database, { name: 'admin@example.com' });
+    t.is(await named(), 'Ann Lee', 'a provider may let people choose it');
+    await write(database, async (transaction) =>
+      (await database.models.User.findByPk(userId, { transaction }))!.update(
+        { name: null },
+        { transaction },
+      ),
+    );
+    for (const name of [{ first: 'Ann' }, '\u200b', 'x'.repeat(256)])
+      await provision(database, { name });
+    t.is(await named(), null);
+    await provision(database, { name: 'Ann Bo' });
+    t.is(await named(), 'Ann Bo');
+    const [entry] = await readAuditEntries(database, { limit: 1, recordId: userId });
+    t.deepEqual(entry?.changes['name'], { from: null, to: 'Ann Bo' });
+  });
+
   test(`${kind}: an unknown e-mail creates a user only if the entry allows it`, async (t) => {
     const database = await openDatabase(t, kind);
     t.is(await refusal(t, provision(database)), 'user_unknown');

@@ -14,9 +14,11 @@ import {
 } from '../../../../lib/auth/identity/request.ts';
 import { Counters } from '../../../../lib/kit/process/counters.ts';
 import { type LogLine, logInto } from '../../../../lib/testing/log.ts';
+import { configOf } from '../../../support/api/server.ts';
 import { databaseKinds, openDatabase } from '../../../support/database/databases.ts';
 
 const browserSha256 = 'b'.repeat(64);
+const config = configOf();
 const begun = { browserSha256, userId: 'u', kind: 'oidc', providerId: 'okta' } as const;
 
 test('a state is 32 random bytes', (t) => {
@@ -65,7 +67,7 @@ test('what came to nothing is forgotten', async (t) => {
 
 test('a network is a /48 or a /24, a scope in it a /64 or an address', (t) => {
   const same = (one: string, other: string) => {
-    const [left, right] = [sourceOf(one), sourceOf(other)];
+    const [left, right] = [sourceOf(config, one), sourceOf(config, other)];
     return [left.network === right.network, left.scope === right.scope];
   };
   t.deepEqual(same('2001:db8:1:2::3', '2001:db8:1:2:4::5'), [true, true]);
@@ -73,7 +75,7 @@ test('a network is a /48 or a /24, a scope in it a /64 or an address', (t) => {
   t.deepEqual(same('2001:db8:1::3', '2001:db8:2::3'), [false, false]);
   t.deepEqual(same('192.0.2.1', '192.0.2.2'), [true, false]);
   t.deepEqual(same('192.0.2.1', '::ffff:192.0.2.1'), [true, true]);
-  t.regex(String(sourceOf('192.0.2.1').scope), /^[0-9a-f]{64}$/);
+  t.regex(String(sourceOf(config, '192.0.2.1').scope), /^[0-9a-f]{64}$/);
 });
 
 test('what had to make room is counted and logged', async (t) => {
@@ -81,7 +83,7 @@ test('what had to make room is counted and logged', async (t) => {
   const log: LogLine[] = [];
   const counters = new Counters();
   const keeper = { database, counters, log: logInto(log), maxSignIns: 20 };
-  const crowd = sourceOf('192.0.2.1');
+  const crowd = sourceOf(config, '192.0.2.1');
   await keepRequest(database, { ...begun, source: crowd, state: newState(), secrets: {} });
   await makeRoom(keeper);
   t.deepEqual(log, []);

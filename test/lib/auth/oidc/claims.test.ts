@@ -11,6 +11,7 @@ import {
   emailOf,
   groupsOf,
   holdsClaims,
+  nameIn,
 } from '../../../../lib/auth/oidc/claims.ts';
 import { OidcClients } from '../../../../lib/auth/oidc/client.ts';
 import { beginOidc, finishOidc, redirectUriOf } from '../../../../lib/auth/oidc/sign-in.ts';
@@ -33,6 +34,12 @@ test('an entry without requirements reads the e-mail and admits everybody', (t) 
   t.deepEqual(claimsAsked({}), ['email']);
   t.notThrows(() => checkRequiredClaim({}, [{}]));
   t.deepEqual(emailOf({}, [{ upn: 'a@x' }]), { email: null, isEmailVerified: null });
+});
+
+test('the name of a person is the claim name of the ID token, else of userinfo', (t) => {
+  t.deepEqual(nameIn([{ name: 'Ann' }, { name: 'Bo' }]), { name: 'Ann' });
+  t.deepEqual(nameIn([{ name: '' }, { name: 'Bo' }]), { name: 'Bo' });
+  t.deepEqual(nameIn([{ sub: 's' }]), {});
 });
 
 test('e-mail and email_verified come from one source, the ID token before userinfo', (t) => {

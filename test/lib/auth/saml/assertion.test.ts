@@ -37,6 +37,20 @@ test('whoever bears it for this request, by one of several confirmations', (t) =
   t.is(readAssertion(good, setup, new Date()).sessionIndex, 's1');
 });
 
+test('the name of a person is the attribute displayName, else cn', (t) => {
+  const said = (...attributes: [name: string, value: string][]) => {
+    const values = attributes.map(
+      ([name, value]) =>
+        `<a:Attribute Name="${name}"><a:AttributeValue>${value}</a:AttributeValue></a:Attribute>`,
+    );
+    const statement = `<a:AttributeStatement>${values.join('')}</a:AttributeStatement>`;
+    return readAssertion(xml({ attributes: statement }), setup, new Date()).personName;
+  };
+  t.is(said(['cn', 'ann'], ['displayName', 'Ann Lee']), 'Ann Lee');
+  t.is(said(['urn:oid:2.5.4.3', 'Ann Lee']), 'Ann Lee');
+  t.is(said(['mail', 'ann@example.com']), undefined);
+});
+
 test('groups are the values of the attribute that the entry names', (t) => {
   const attribute = (name: string, ...values: string[]): string =>
     `<a:Attribute Name="${name}">${values.map((value) => `<a:AttributeValue>${value}</a:AttributeValue>`).join('')}</a:Attribute>`;

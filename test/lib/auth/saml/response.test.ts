@@ -77,6 +77,7 @@ test('a good answer gives the account that its signed assertion names', async (t
     emailFrom: 'the NameID',
     attributes: [],
     groups: undefined,
+    personName: undefined,
     sessionIndex: 's1',
   });
   const lifeMs = expiresAt.getTime() - madeAtMs;

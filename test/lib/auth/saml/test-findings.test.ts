@@ -27,6 +27,7 @@ const assertion: Assertion = {
   email: 'ann@example.com',
   emailFrom: 'the attribute mail',
   attributes: [{ name: 'mail', values: ['ann@example.com'] }],
+  personName: undefined,
   groups: undefined,
   sessionIndex: 's1',
   signedInAt: null,

@@ -12,7 +12,7 @@ import {
   serverOn,
   surfaces,
 } from '../../../support/api/server.ts';
-import { anyCharacter } from '../../../support/suite/characters.ts';
+import { anyCharacter } from '../../../support/api/characters.ts';
 
 const path = '/v0/configuration';
 const blank = ["can't be blank"];

@@ -12,7 +12,7 @@ import {
   type Row,
   allSurfaces,
 } from '../../../support/api/server.ts';
-import { anyCharacter } from '../../../support/suite/characters.ts';
+import { anyCharacter } from '../../../support/api/characters.ts';
 
 const UNKNOWN = '00000000-0000-7000-8000-000000000000';
 const blank = ["can't be blank"];
@@ -56,6 +56,7 @@ for (const kind of allSurfaces()) {
       routes: [],
       enabled: true,
       ends_at: null,
+      disabled_by: null,
       latest_handshake: null,
       remote_ip: null,
       rx_bytes: null,

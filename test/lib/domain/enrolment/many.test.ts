@@ -9,10 +9,15 @@ import { addUser, write } from '../../../models/fixtures.ts';
 for (const kind of databaseKinds())
   test(`${kind}: everybody who is enabled gets a link; who is new is made`, async (t) => {
     const database = await openDatabase(t, kind);
-    const present = await addUser(database, { email: 'Ann@example.com', role: 'admin' });
+    const present = await addUser(database, {
+      email: 'Ann@example.com',
+      name: 'Ann Lee',
+      role: 'admin',
+    });
     const disabled = { disabled_at: new Date(), disabled_by: 'administrator' } as const;
     await addUser(database, { email: 'bob@example.com', ...disabled });
     const people = peopleOf('ann@example.com', 'bob@example.com', 'eve@example.com');
+    people.people = people.people.map((one, i) => ({ ...one, name: `Person ${i}` }));
     const wish = {
       hours: 1,
       createdBy: null,
@@ -33,8 +38,14 @@ for (const kind of databaseKinds())
     t.regex(made[0]?.url ?? '', /^https:\/\/vpn\.example\/postern\/one_time_links\/[\w-]{43}$/);
     await present.reload();
     t.is(present.role, 'admin');
+    t.is(present.name, 'Ann Lee', 'a list never replaces a name');
     const eve = await database.models.User.findByPk(made[2]?.user_id ?? '');
-    t.like(eve, { email: 'eve@example.com', role: 'unprivileged', password_hash: null });
+    t.like(eve, {
+      email: 'eve@example.com',
+      name: 'Person 2',
+      role: 'unprivileged',
+      password_hash: null,
+    });
     const file = enrolledFile(made).split('\r\n');
     t.deepEqual(file.slice(2), [
       'bob@example.com,,',

@@ -31,6 +31,21 @@ test('the first column of a list is read, once for each person', (t) => {
   for (const [text, emails] of good) t.deepEqual(emailsIn(text), emails, text);
 });
 
+test('a list says names in a column, or before the address', (t) => {
+  const named = (text: string) => readPeople(text).people.map(({ name }) => name);
+  t.deepEqual(named('email,name\na@example.com, Ann  Lee \nb@example.com,'), [
+    'Ann Lee',
+    undefined,
+  ]);
+  t.deepEqual(named('Ann Lee <a@example.com>\n<b@example.com>'), ['Ann Lee', undefined]);
+  t.deepEqual(named('"""Lee, Ann"" <a@example.com>"'), ['Lee, Ann']);
+  t.deepEqual(named('email,Full name\nAnn <a@example.com>,Ann Lee'), ['Ann Lee']);
+  t.deepEqual(named('email,name\na@example.com,Ann\nA@example.com,Bo'), ['Ann'], 'the first one');
+  t.deepEqual(named('a@example.com,Ann'), [undefined], 'no heading says that it is one');
+  const { error } = readPeople(`email,name\na@example.com,${'x'.repeat(256)}`);
+  t.is(error, 'line 2: the name is no name of at most 255 characters');
+});
+
 test('what is wrong with a list is named with its lines', (t) => {
   t.is(readPeople('').error, 'holds no e-mail address');
   t.is(readPeople('email\n').error, 'holds no e-mail address');

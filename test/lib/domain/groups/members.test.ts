@@ -94,7 +94,22 @@ for (const kind of databaseKinds()) {
     t.deepEqual((await post({ add: [ann.id], remove: [ann.id] })).body.errors, {
       remove: [`${ANN} is also in add`],
     });
-    t.is((await post({ add: 'x' })).status, 422);
+    for (const wrong of ['x', [7], { id: ann.id }])
+      t.deepEqual((await post({ add: wrong })).body.errors, {
+        add: ['should be a list of ids or e-mails of users, such as ["ann@example.com"]'],
+      });
+    const wrongs = [{ add: [ann.id] }, { members: [ann.id] }, [ann.id], { group: {} }];
+    for (const wrong of wrongs) {
+      const { status, body } = await send('POST', `${GROUPS}/${id}/members`, { body: wrong });
+      t.is(status, 400);
+      t.deepEqual(body.errors, {
+        members: [
+          'should be an object with the lists add, remove or both, such as {"add":["ann@example.com"]}',
+        ],
+      });
+    }
+    const { body: empty } = await send('POST', `${GROUPS}/${id}/members`, { body: {} });
+    t.deepEqual(empty.errors, { members: ["can't be blank"] });
     t.is((await post({ add: Array.from({ length: 1_001 }, () => 'x') })).status, 422);
     t.deepEqual((await post({})).body.data, { added: 0, removed: 0 });
     t.deepEqual(await names(), [ann.id, cem.id]);

@@ -10,7 +10,7 @@ import {
   serverOn,
   surfaces,
 } from '../../../support/api/server.ts';
-import { anyCharacter } from '../../../support/suite/characters.ts';
+import { anyCharacter } from '../../../support/api/characters.ts';
 
 const UNKNOWN = '00000000-0000-7000-8000-000000000000';
 const blank = ["can't be blank"];

@@ -20,7 +20,7 @@ import { addIdentity, addUser } from '../../../models/fixtures.ts';
 import { databaseKinds } from '../../../support/database/databases.ts';
 import { addPerson, PASSWORD, Visitor } from '../../../support/web/visitor.ts';
 import { oidcEntry } from '../../../support/auth/provider-entries.ts';
-import { anyCharacter } from '../../../support/suite/characters.ts';
+import { anyCharacter } from '../../../support/api/characters.ts';
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
 const UNKNOWN = '00000000-0000-7000-8000-000000000000';
@@ -63,6 +63,7 @@ for (const kind of surfaces()) {
       {
         id: '',
         email: 'Ann@Example.com',
+        name: null,
         role: 'unprivileged',
         role_provider: null,
         enabled: true,

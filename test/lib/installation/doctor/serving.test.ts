@@ -89,4 +89,5 @@ test('an API without TLS is said, and a proxy with TLS is believed', (t) => {
   t.is(said({ TRUSTED_PROXIES: '127.0.0.1' }), '');
   t.regex(said({ HTTP_HOST: '0.0.0.0' }), /without TLS/);
   t.is(said({ HTTP_HOST: '0.0.0.0', TRUSTED_PROXIES: '10.0.0.1' }), '');
+  t.regex(said({ TRUSTED_PROXIES: 'fd00::/8' }), /none of them is a proxy by this range/);
 });

@@ -12,7 +12,9 @@ import {
   type Refusal,
   refusals,
 } from '../../../../lib/kit/http/gate.ts';
+import { TunnelAddresses } from '../../../../lib/kit/http/tunnel-addresses.ts';
 import { Counters } from '../../../../lib/kit/process/counters.ts';
+import { configOf } from '../../../support/api/server.ts';
 
 interface Scene {
   readonly server: Server;
@@ -54,6 +56,7 @@ async function scene(
   guardListener(server, {
     keeper: {
       isOn,
+      scopeOf: new TunnelAddresses(configOf()).scopeOf,
       check: ({ url = '' }, scope) => {
         asked.push(`${url} of ${scope}`);
         return opened.rule(url);
@@ -214,6 +217,7 @@ test('requests of strangers are served in turns, one of somebody known waits for
     onRefused: () => undefined,
     keeper: {
       isOn: true,
+      scopeOf: (address) => address,
       check: () => null,
       isKnown: ({ url }) => url === '/known',
       knock: () => 'free',
@@ -285,6 +289,7 @@ test('a handshake of who has none left is ended and counted', async (t) => {
     counters,
     keeper: {
       isOn: true,
+      scopeOf: (address) => address,
       check: () => null,
       isKnown: () => false,
       knock: () => 'refused',

@@ -1,9 +1,10 @@
 // What a client may cost the listener, with raw sockets and small limits.
 
 import type { ServerResponse } from 'node:http';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import { type AddressInfo, connect, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
+import { divideFiles } from '../../../../dataplane/io/files.ts';
 import {
   createListener,
   HTTP_LIMITS,
@@ -194,22 +195,23 @@ test('connections beyond what files allow are counted apart, and said once', asy
   t.regex(JSON.stringify(said[0]?.fields), /LimitNOFILE=/);
 });
 
-for (const [max, open, relay, connections, share] of [
-  [null, 60, 0, undefined, undefined],
-  [65_536, 60, 0, undefined, undefined],
-  [4_096 + 124, 60, 0, undefined, undefined],
-  [4_096 + 122, 60, 0, 2_047, 256],
-  [1_024, 60, 0, 450, 57],
-  [1_024, 60, 624, 138, 18],
-  [256, 60, 0, 66, 9],
-  [64, 60, 0, 8, 1],
+for (const [max, connections, share] of [
+  [null, 2_048, undefined],
+  [4_096 + 122, 2_047, 256],
+  [1_024, 450, 57],
+  [256, 8, 1],
 ] as const)
-  test(`${max} files, of which ${open} are open and ${relay} are the relay's`, (t) => {
-    const found = limitsWithin({ max, open, relay });
-    t.is(found.connectionsMax, connections);
+  test(`${connections} connections, where ${max} files may be open`, (t) => {
+    const found = limitsWithin({ max, connections, sockets: 8 });
+    t.is(found.connectionsMax, share === undefined ? undefined : connections);
     t.is(found.connectionsPerAddressMax, share);
-    t.is(found.filesMax, connections === undefined ? undefined : max!);
+    t.is(found.filesMax, share === undefined ? undefined : max!);
   });
+
+test('files are kept for as many connections as a listener has, and no more', (t) => {
+  const files = { max: null, open: 0, relay: 0, leaves: true, workers: 1 };
+  t.is(divideFiles(files).connections, HTTP_LIMITS.connectionsMax);
+});
 
 test('this host stands for many clients and is not bounded by address', async (t) => {
   const { dial, services } = await listen(t, { connectionsPerAddressMax: 1 });
@@ -225,7 +227,13 @@ test('this host stands for many clients and is not bounded by address', async (t
 test('connections of one address are bounded, and a free place is given again', async (t) => {
   const counters = new Counters();
   const limits = { ...HTTP_LIMITS, connectionsPerAddressMax: 2 };
-  const listener = createListener({ limits, counters, log: logInto([]), isProxy: () => false });
+  const listener = createListener({
+    limits,
+    counters,
+    log: logInto([]),
+    isProxy: () => false,
+    scopeOf: (address) => address,
+  });
   listener.on('request', (_request, response: ServerResponse) => void response.end());
   await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
   t.teardown(() => {
@@ -252,6 +260,23 @@ test('connections of one address are bounded, and a free place is given again', 
   first.socket.destroy();
   await sleep(50);
   t.is(statusOf((await ask()).text), 'HTTP/1.1 200 OK');
+});
+
+test('a device has its own connections over IPv6, beside all that another device has', async (t) => {
+  const settings = { TRUSTED_PROXIES: 'fd00::/8,fd00::80' };
+  const { server, services } = await listen(t, { connectionsPerAddressMax: 1 }, settings);
+  const connectFrom = (address: string): Socket => {
+    const socket = new Socket();
+    Object.defineProperty(socket, 'remoteAddress', { value: address });
+    t.teardown(() => socket.destroy());
+    server.listener.emit('connection', socket);
+    return socket;
+  };
+  t.false(connectFrom('fd00::2').destroyed);
+  t.true(connectFrom('fd00::2').destroyed);
+  t.false(connectFrom('fd00::3').destroyed);
+  for (let i = 0; i < 2; i += 1) t.false(connectFrom('fd00::80').destroyed, 'a named proxy');
+  t.is(services.counters.of('connections_refused', 'too_many_from_address'), 1);
 });
 
 test('the limits that serve leave room for real clients', (t) => {

@@ -72,6 +72,7 @@ test('errors of the record are for the function; a missing record and a bad quer
       instanceOf: ApiError,
     });
     t.is(error.code, 'missing_wrapper');
+    t.deepEqual(error.errors, { echo: [messages.blank] });
   }
   const bad = perform(echo, { heard }, caller(true), sent({ echo: {} }, 'word=long'));
   t.is((await t.throwsAsync(bad, { instanceOf: ApiError })).code, 'unprocessable');

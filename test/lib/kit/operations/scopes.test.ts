@@ -58,6 +58,7 @@ const OPENED_BY: Readonly<Record<string, readonly Scope[]>> = {
   'GET /v0/rules/{id}/counters': ['read'],
   'GET /v0/rules/{id}/traffic': ['read'],
   'POST /v0/explain': ['read'],
+  'GET /v0/who_may_reach': ['read'],
   'POST /v0/dry_run': ['read'],
   'GET /v0/flows': ['read'],
   'GET /v0/ended_flows': ['read'],

@@ -4,7 +4,10 @@ import test from 'ava';
 import { noDevice, noGroup, noRule, noUser } from '../../../../lib/kit/process/absent.ts';
 
 for (const [error, said] of [
-  [noDevice('x'), /^there is no device x; see: .*device list$/],
+  [
+    noDevice('x'),
+    /^there is no device x; DEVICE is ann@example\.com\/laptop, .*; see: .*device list$/,
+  ],
   [noRule('x'), /^there is no rule x; see: .*rule list$/],
   [noGroup('x'), /^there is no group x; see: .*group list$/],
   [noUser('x'), /^there is no user x; see: .*user list, or make one by: .*user create --email E$/],

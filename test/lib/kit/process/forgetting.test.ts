@@ -70,3 +70,23 @@ for (const kind of databaseKinds())
     t.deepEqual(counters.read().clock_jumps, { ahead: 1, back: 1 });
     t.is((await countsOfOldRows(database))['entries'], before['entries']);
   });
+
+test('a clock that jumps while a gateway runs moves a day, and the time since the last look', async (t) => {
+  const database = await openDatabase(t, 'sqlite');
+  let [wallMs, monotonicMs] = [Date.now(), 0];
+  const shared = { database, log: logInto([]), counters: new Counters() };
+  const time = forgettingTime(shared, {
+    nowMs: () => monotonicMs,
+    wall: () => new Date(wallMs),
+  });
+  const pass = (ms: number): void => void ([wallMs, monotonicMs] = [wallMs + ms, monotonicMs + ms]);
+  await time();
+  for (let hour = 0; hour < 5; hour += 1) {
+    pass(HOUR_MS);
+    t.is((await time()).getTime(), wallMs);
+  }
+  const beforeMs = wallMs;
+  pass(HOUR_MS);
+  wallMs += 365 * DAY_MS;
+  t.is((await time()).getTime() - beforeMs, DAY_MS + 2 * HOUR_MS);
+});

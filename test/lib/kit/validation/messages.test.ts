@@ -69,6 +69,8 @@ test('texts are those of docs/api.md', (t) => {
     'must not name a record: POST makes a new one',
     'must name the record: /{id} is missing',
     'must begin with https:// (http:// is for loopback addresses)',
+    'should be an object with the lists add, remove or both, such as {"add":["ann@example.com"]}',
+    'should be a list of ids or e-mails of users, such as ["ann@example.com"]',
   ]);
   t.is(sentenceOf(exhausted('10.0.0.0/8')), 'CIDR 10.0.0.0/8 is exhausted');
   t.is(sentenceOf(notInNetwork('10.0.0.0/8')), 'is not in the CIDR 10.0.0.0/8');
@@ -78,7 +80,7 @@ test('texts with values are those of docs/api.md, and those of no API are said a
   const values = { limit: 7, words: 'a, b', host: 'x!', network: 'N', other: 'O', what: 'W' };
   const more = { address: 'A', variable: 'V', reason: 'R', most: 9, least: 1, name: 'ann' };
   const people = { email: 'E', provider: 'P', header: 'H', entity: 'I', entities: 'I, J' };
-  const devices = { addresses: 'A, B' };
+  const devices = { addresses: 'A, B', page: 'G' };
   const tests = { test: 'T', when: ' at noon', expected: 'drop', decider: 'D', count: 3 };
   const codes = (Object.keys(sentences) as FieldErrorCode[]).filter(
     (code) => !Object.hasOwn(messages, code),
@@ -128,6 +130,7 @@ test('texts with values are those of docs/api.md, and those of no API are said a
       'is not this gateway’s',
       'is not this browser’s: send it, or the header H, with what a page’s <meta name="csrf-token"> holds',
       '“x!” is not an address: an IPv4 address has four numbers from 0 to 255, such as 1.1.1.1',
+      '“G” is the address of a page: give its host alone, x!',
       'no device is called “ann”',
       'no device has the address A',
       'several devices have this name; give an address: A, B',
@@ -135,6 +138,8 @@ test('texts with values are those of docs/api.md, and those of no API are said a
       'E would be in 3 groups, and 9 are the most; name fewer, or remove this user from another group first',
       'E is disabled, so a token of this user would not work',
       'E looks like the address of another user',
+      'an administrator switched the device off, or set the time at which it ended; only administrators remove it or change its key',
+      'too many mails wait, so the link before stays; send another one later',
     ],
   );
 });

@@ -1,6 +1,7 @@
 // Speeds and amounts as people write them.
 
 import fc from 'fast-check';
+import process from 'node:process';
 import test from 'ava';
 import {
   type Measure,
@@ -47,6 +48,12 @@ for (const [measure, text, error] of [
   ['amount', '8 Gbit', /It is the same as 1 GB$/],
   ['amount', '8 Gb', /It is the same as 1 GB$/],
   ['amount', '5 Mbit/s', /a speed, and not an amount\. Write it like 100 GB$/],
+  ['speed', '50M', /^in a unit that is not known\. Did you mean 50 Mbit\/s\?$/],
+  ['amount', '100g', /^in a unit that is not known\. Did you mean 100 GB\?$/],
+  ['speed', '50000000 bits per second', /not taken here\. It is the same as 50 Mbit\/s$/],
+  ['speed', '6 MB per sec', /It is the same as 48 Mbit\/s$/],
+  ['amount', '50 bits per second', /a speed, and not an amount/],
+  ['speed', '50 per second', /Units are kbit\/s/],
   ['amount', '99999999999 TB', /^too much$/],
   ['speed', '99999999999999999999', /^too much$/],
 ] as const)
@@ -83,4 +90,11 @@ test('a small number without a unit probably has one', (t) => {
   t.is(probablyMeant('100', 1_000_000, 'amount'), '100 GB');
   for (const text of ['64000', '63999', '0', '50 bit/s', ''])
     t.is(probablyMeant(text, 64_000, 'speed'), null);
+});
+
+test('a text as long as a form may be takes no time', (t) => {
+  const { user } = process.cpuUsage();
+  t.true('error' in readMeasure(`1${' '.repeat(65_000)}!`, 'speed'));
+  // It took six seconds of a processor.
+  t.true(process.cpuUsage().user - user < 1_000_000);
 });

@@ -1,6 +1,8 @@
 // What becomes of a packet is explained by the gateway that would carry it, and what the explanation
 // says then happens. The gates of the rows: ../../api/v0/explain.test.ts.
 
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import type { Answer } from '../../../../lib/observe/explain/fields.ts';
 import { gateNames, waits } from '../../../../lib/observe/explain/gates.ts';
@@ -101,22 +103,77 @@ test('the latest handshake of the device is shown, once the sampler has written 
   t.true(Math.abs(Date.parse(String(shown)) - startedMs) < 60_000);
 });
 
-test('a packet of a known flow names who opened it', async (t) => {
-  await using gateway = await createGateway();
-  const laptop = await gateway.addDevice({ user: 'alice@example.com' });
+/** Answers datagrams at an address; the result says from which port the last one came. */
+function answerAt(gateway: TestGateway, address: string): () => number {
   let port = 0;
   const udp = (data: Buffer, asker: Asker): Buffer => {
     port = asker.port;
     return data;
   };
-  gateway.host('10.0.0.5', { udp });
+  gateway.host(address, { udp });
+  return () => port;
+}
+
+test('a packet of a known flow names who opened it', async (t) => {
+  await using gateway = await createGateway();
+  const laptop = await gateway.addDevice({ user: 'alice@example.com' });
+  const portOfAsker = answerAt(gateway, '10.0.0.5');
   await laptop.udp('10.0.0.5', 53, 'x');
+  const port = portOfAsker();
   const back = { source: '10.0.0.5', destination: laptop.id, protocol: 'udp' };
   const opens = await ask(t, gateway, { ...back, port: port ^ 1, source_port: 53 });
   t.like(opens, { verdict: 'accept', flow: 'opens', opener_id: null });
   const known = await ask(t, gateway, { ...back, port, source_port: 53 });
   t.like(known, { verdict: 'accept', flow: 'continues', opener_id: laptop.id });
   t.regex(known.text, /^It passes\. It belongs to a flow that is known\./);
+});
+
+test('without a TUN no host opens a connection to a device; what answers one passes', async (t) => {
+  await using gateway = await createGateway({
+    tun: 'sockets',
+    settings: { WIREGUARD_MTU: '1420' },
+  });
+  const laptop = await gateway.addDevice({ user: 'alice@example.com' });
+  const portOfAsker = answerAt(gateway, '10.0.0.5');
+  const back = { source: '10.0.0.5', destination: laptop.id, protocol: 'udp', source_port: 53 };
+  const others = [
+    { protocol: 'udp', port: 4_000 },
+    { protocol: 'tcp', port: 443 },
+    { protocol: 'tcp', port: 443, begins: false },
+    { protocol: 'icmp', source_port: null },
+    // The way is asked before the size.
+    { protocol: 'udp', port: 4_000, size: 1_421 },
+  ];
+  for (const other of others) {
+    const answer = await ask(t, gateway, { ...back, ...other });
+    t.like(answer, { verdict: 'drop', reason: 'no_way_in', waits_for: [], host: [] });
+    t.is(lettersOf(answer), 'pppppppppprnnn');
+    t.regex(
+      answer.text,
+      /^Without a TUN nothing beyond the gateway opens a connection to a device/,
+    );
+  }
+  t.like(await ask(t, gateway, { ...back, source: '127.0.0.1', port: 4_000 }), {
+    reason: 'packet_source_forged',
+  });
+  await using server = createServer((socket) => socket.end()).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port: served } = server.address() as AddressInfo;
+  gateway.host('10.0.0.6', { forward: `127.0.0.1:${served}` });
+  const stream = laptop.stream('10.0.0.6', 443);
+  const [flow] = (await gateway.inject('GET', '/v0/flows')).body.data;
+  const answered = { ...back, source: '10.0.0.6', protocol: 'tcp', source_port: 443 };
+  const begun = { ...answered, port: flow.source_port };
+  t.like(await ask(t, gateway, begun), { verdict: 'drop', reason: 'no_way_in' });
+  t.like(await ask(t, gateway, { ...begun, begins: false }), { verdict: 'accept' });
+  stream.destroy();
+  await laptop.udp('10.0.0.5', 53, 'x');
+  const port = portOfAsker();
+  const known = await ask(t, gateway, { ...back, port });
+  t.like(known, { verdict: 'accept', flow: 'continues', opener_id: laptop.id });
+  t.is(lettersOf(known), 'p'.repeat(gateNames.length));
+  const asBig = await ask(t, gateway, { ...back, port, size: 1_421 });
+  t.like(asBig, { verdict: 'drop', reason: 'packet_too_big' });
 });
 
 test('asking opens no flow and counts nothing', async (t) => {

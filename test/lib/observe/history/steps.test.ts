@@ -70,6 +70,15 @@ test('the ring of a silent subject is given to another, and there are no more th
   t.is(steps.size.bytes, bytes);
 });
 
+test('whoever is counted again was not silent for longest', (t) => {
+  const steps = seconds();
+  for (const name of ['a', 'b', 'c', 'd']) steps.add(name, [1, 0], NOW_MS);
+  steps.add('a', [1, 0], NOW_MS + 1_000);
+  steps.add('e', [1, 0], NOW_MS + 1_500);
+  t.deepEqual(steps.read('a', SECOND + 1), [1, 0]);
+  t.is(steps.read('b', SECOND), null);
+});
+
 test('rings keep their counts when the array grows', (t) => {
   const steps = seconds({ max: 1_000 });
   for (let i = 0; i < 1_000; i += 1) steps.add(`n${i}`, [i, i], NOW_MS);

@@ -58,3 +58,19 @@ test('hosts of numbers that are no address are refused, names and addresses are 
   t.deepEqual(Object.keys(errors), ['dns', 'default_client_endpoint']);
   t.deepEqual(errors['dns'], [{ code: 'hostOfNumbers', values: { host: '1.1.1' } }]);
 });
+
+test('who pastes the address of a page reads which host to give', (t) => {
+  const page = 'https://vpn.example.com:8443/devices';
+  t.deepEqual(hostErrors({ default_client_endpoint: page, dns: 'ftp://x.example' }), {
+    default_client_endpoint: [{ code: 'hostOfPage', values: { page, host: 'vpn.example.com' } }],
+  });
+  const refused = (host: string) => [{ code: 'noHostName', values: { host } } as const];
+  const endpoint = [{ code: 'hostOfPage', values: { page, host: 'vpn.example.com' } }];
+  const typed = { endpoint: page, dns: 'dns!' };
+  t.deepEqual(quotedErrors({ endpoint: refused(page), dns: refused('dns!') }, typed), {
+    endpoint,
+    dns: refused('dns!'),
+  });
+  for (const endpoint of ['https://', 'http:', 'https.example.com', 'https'])
+    t.deepEqual(hostErrors({ endpoint }), {}, endpoint);
+});

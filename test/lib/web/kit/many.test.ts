@@ -3,7 +3,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { readDevices, removeDevices, writeTransaction } from '../../../../models/index.ts';
+import { PAGE_RECORDS } from '../../../../lib/web/kit/searched.ts';
 import { addDevice } from '../../../models/fixtures.ts';
+import { addManyDevices } from '../../../support/database/many-devices.ts';
 import { checkGuard, checkText, NASTY, openConsole } from '../../../support/web/console.ts';
 import { firstKind } from '../../../support/database/databases.ts';
 import { addPerson, type Shown, Visitor } from '../../../support/web/visitor.ts';
@@ -78,6 +80,22 @@ test('many devices are enabled, disabled and given an end, and the audit trail k
   t.true(entries >= 3);
 });
 
+test('a form changes no more records than a page shows', async (t) => {
+  const { admin, adminUser, database } = await openConsole(t, 'sqlite');
+  const ids = await addManyDevices(database, adminUser.id, PAGE_RECORDS + 1);
+  await admin.get('/devices');
+  await postMany(admin, ids, { do: 'off' });
+  t.regex(
+    (await admin.get('/devices')).text,
+    new RegExp(`${PAGE_RECORDS} devices are switched off`),
+  );
+  const on = (await readDevices(database)).filter((row) => row.disabled_at === null);
+  t.deepEqual(
+    on.map(({ id }) => id),
+    ids.slice(PAGE_RECORDS),
+  );
+});
+
 test('one device is said in the singular, several in the plural', async (t) => {
   const { admin, database, plainUser } = await openConsole(t, 'sqlite');
   for (let i = 0; i < 2; i += 1) await addDevice(database, plainUser);
@@ -113,7 +131,7 @@ test('devices of one name are listed with owner and address', async (t) => {
   const [, label = ''] =
     new RegExp(`value="${mine.id}" aria-labelledby="([^"]+)"`).exec(list) ?? [];
   const named = label.split(' ').map((id) => {
-    const [, text = ''] = new RegExp(` id="${id}">(.*?)</(?:td|span)>`, 's').exec(list) ?? [];
+    const [, text = ''] = new RegExp(` id="?${id}"?>(.*?)(?:<td|</span>)`, 's').exec(list) ?? [];
     return text
       .replaceAll(/<[^>]*>/g, ' ')
       .trim()
@@ -139,8 +157,9 @@ async function agree(admin: Visitor, job: string): Promise<Shown> {
 }
 
 for (const kind of firstKind())
-  test(`${kind}: all records that a search finds are changed, on every page, and the audit trail keeps each`, async (t) => {
-    const { admin, database, plainUser } = await openConsole(t, kind);
+  test(`${kind}: all records that a search finds are changed, on every page, and can be undone; the audit trail keeps each`, async (t) => {
+    const console = await openConsole(t, kind);
+    const { admin, adminUser, database, plainUser } = console;
     for (let i = 0; i < 53; i += 1) await addDevice(database, plainUser, { name: `printer-${i}` });
     const other = await addDevice(database, plainUser, { name: 'laptop' });
     const page = await admin.get('/devices?q=printer');
@@ -162,8 +181,20 @@ for (const kind of firstKind())
     );
     const where = { action: 'update', kind: 'device' };
     t.is(await database.models.AuditEntry.count({ where }), 53);
-    await agree(admin, job);
+    const again = await agree(admin, job);
     t.is(await database.models.AuditEntry.count({ where }), 53, 'once');
+    // Another session of the same person may see the page, and cannot undo it.
+    const elsewhere = new Visitor(console);
+    await elsewhere.signIn(adminUser.email);
+    const { text } = await elsewhere.get(`/devices/many/${job}`);
+    t.regex(text, /53 devices are switched off/);
+    t.notRegex(text, /action="\/undo/);
+    const path = /action="(\/undo\/[^"]+)"/.exec(ended.text)?.[1] ?? '';
+    t.true(again.text.includes(`action="${path}"`), 'it is offered once');
+    const undone = await admin.post(path, { back: '/devices?q=printer' });
+    t.is(undone.location, '/devices?q=printer');
+    t.regex((await admin.get('/devices')).text, /Undone: 53 records are as before/);
+    t.is(await database.models.Device.count({ where: { disabled_at: null } }), 54);
   });
 
 test('whose records were shown alone is kept, and what is not clear changes nothing', async (t) => {

@@ -34,6 +34,7 @@ test('the nearest entry of the page that is shown is the current one, and it alo
   t.deepEqual(currentAt('/users', 'admin'), ['/users']);
   t.deepEqual(currentAt('/users/7', 'admin'), ['/users']);
   t.deepEqual(currentAt('/users/groups/7', 'admin'), ['/users/groups']);
+  t.deepEqual(currentAt('/users/enrol', 'admin'), ['/users/invitations']);
   t.deepEqual(currentAt('/rules/policy_tests', 'admin'), ['/rules/policy_tests']);
   t.deepEqual(currentAt('/flows/ended', 'admin'), ['/flows']);
 });

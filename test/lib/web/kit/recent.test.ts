@@ -23,10 +23,12 @@ const ASKING: readonly (readonly [method: 'GET' | 'POST', path: string, back?: s
   ['POST', '/api_tokens/many', '/api_tokens'],
   ['GET', '/users/enrol'],
   ['POST', '/users/enrol'],
+  ['POST', '/users/invitations/send', '/users/invitations'],
   ['GET', '/users/new'],
   ['POST', '/users/new'],
-  ['POST', `/users/${ID}`],
+  ['POST', `/users/${ID}/edit`],
   ['POST', `/users/${ID}/enable`, `/users/${ID}`],
+  ['POST', `/user_devices/${ID}/switch_on`, `/user_devices/${ID}`],
   ['POST', '/users/many_enabled', '/users'],
   ['POST', `/undo_disabled/${ID}`, '/users'],
   ['POST', `/users/${ID}/reset_second_factors`, `/users/${ID}`],
@@ -48,6 +50,7 @@ const FREE: Readonly<Record<string, string>> = {
   '/user_account/sessions/end_others': 'it takes sessions away',
   '/user_account/sessions/{id}/end': 'it takes a session away',
   '/users/{id}/revoke_link': 'it takes a way in away',
+  '/users/invitations/many': 'it takes ways in away',
   '/users/{id}/disable': 'it takes rights away',
   '/users/{id}/left': 'it takes rights away',
   '/users/{id}/sessions/end': 'it takes sessions away',
@@ -136,17 +139,18 @@ for (const kind of firstKind()) {
     const ann = { email: 'ann@example.com', role: 'unprivileged' };
     const boss = { email: 'boss@example.com', role: 'admin' };
     await waitFor(server, RECENT_MS + 1_000);
-    t.false(await asks(`/users/${other.id}`, ann));
+    t.false(await asks(`/users/${other.id}/edit`, ann));
     t.is((await admin.get('/users/new')).status, 200);
     for (const path of ['/api_tokens/new', '/users/enrol'])
       t.is((await admin.get(path)).status, 303, `${path} opens the own account`);
-    t.true(await asks(`/users/${own.id}`, boss), 'not for the own user');
-    t.true(await asks(`/users/${own.id.toUpperCase()}`, boss));
+    t.true(await asks('/users/invitations/send', { do: 'send', id: own.id }), 'the same link');
+    t.true(await asks(`/users/${own.id}/edit`, boss), 'not for the own user');
+    t.true(await asks(`/users/${own.id.toUpperCase()}/edit`, boss));
     t.is((await admin.get('/user_account/register_mfa')).status, 303);
     await waitFor(server, RECENT_ADMINISTRATION_MS - 60_000);
-    t.false(await asks(`/users/${other.id}`, ann));
+    t.false(await asks(`/users/${other.id}/edit`, ann));
     await waitFor(server);
-    t.true(await asks(`/users/${other.id}`, ann));
+    t.true(await asks(`/users/${other.id}/edit`, ann));
   });
 }
 

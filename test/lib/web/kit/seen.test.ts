@@ -1,7 +1,6 @@
 // Nobody overwrites unseen what somebody else changed while a form was open.
 
 import test from 'ava';
-import { settingNames } from '../../../../lib/domain/devices/settings.ts';
 import type { Section } from '../../../../lib/web/kit/form.ts';
 import { CHANGED_MEANWHILE, changedMeanwhile, seenOf } from '../../../../lib/web/kit/seen.ts';
 import { addDevice, addRule } from '../../../models/fixtures.ts';
@@ -88,7 +87,7 @@ for (const kind of firstKind()) {
     const patch = (path: string, body: object) => () => send('PATCH', path, { body });
     const cases: [string, () => Promise<unknown>, Record<string, string>, string][] = [
       [
-        `/users/${plainUser.id}`,
+        `/users/${plainUser.id}/edit`,
         patch(`/v0/users/${plainUser.id}`, { user: { quota: 5_000_000 } }),
         { email: 'new@example.com', role: 'unprivileged' },
         'is “5 MB” now',
@@ -97,7 +96,6 @@ for (const kind of firstKind()) {
         `/devices/${device.id}/edit`,
         patch(`/v0/devices/${device.id}`, { device: { name: 'phone' } }),
         {
-          ...Object.fromEntries(settingNames.map((name) => [`use_default_${name}`, 'true'])),
           ...addresses,
           name: 'laptop',
           public_key: device.public_key,

@@ -1,9 +1,14 @@
 // One page of a great table: what an address asks for, and the links around.
 
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { askedIn, findPage } from '../../../../lib/web/kit/table-page.ts';
+import { newId } from '../../../../models/index.ts';
+import { sqlTime } from '../../../../models/storage/time.ts';
 import { addUser } from '../../../models/fixtures.ts';
 import { openDatabase } from '../../../support/database/databases.ts';
+import { addManyDevices, addManyRules } from '../../../support/database/many-devices.ts';
+import { fakeLive, fakeObserved, fakeWatched } from '../../../support/observe/fake-gateway.ts';
+import { type Console, openConsole } from '../../../support/web/console.ts';
 
 const PLAN = { table: 'users', path: '/users', states: { enabled: 'Enabled' } } as const;
 
@@ -63,4 +68,119 @@ test('pages are numbered, and one beyond the last is the last', async (t) => {
   t.deepEqual(sorted.sorts['email'], { href: '/users?q=u1&sort=-email', sorted: 'ascending' });
   t.is(sorted.sorts['role']?.href, '/users?q=u1&sort=role');
   t.is(sorted.file, '/users.csv?q=u1&sort=email');
+});
+
+/** Of a list of fifty records, whatever there is besides. */
+const LIST_BYTES_MAX = 52_000;
+/** Of a page of one record. */
+const PAGE_BYTES_MAX = 60_000;
+
+/** More than one page of them; each of them is tried for the page, at most 1,000. */
+const POLICY_TESTS = 60;
+
+/** Records of which a page is opened. */
+interface Ids {
+  readonly device: string;
+  readonly user: string;
+  readonly test: string;
+}
+
+/** So many users with invitations, devices of one of them, and rules. */
+async function fill({ database, plainUser }: Console, count: number): Promise<Ids> {
+  const now = sqlTime(database.kind, new Date());
+  const insert = (into: string, rows: readonly (readonly string[])[]) => {
+    const values = rows.map((row) => `(${row.map((text) => `'${text}'`).join(', ')})`).join(', ');
+    return database.sequelize.query(`INSERT INTO ${into} VALUES ${values}`);
+  };
+  const ids = Array.from({ length: count }, () => newId());
+  const emails = ids.map((_, i) => `person.number.${i}@example.com`);
+  await insert(
+    'users (id, email, email_key, role, inserted_at, updated_at)',
+    ids.map((id, i) => [id, emails[i] ?? '', emails[i] ?? '', 'unprivileged', now, now]),
+  );
+  await insert(
+    'one_time_links (id, user_id, purpose, sha256, expires_at, inserted_at)',
+    ids.map((id, i) => [newId(), id, 'enrolment', String(i).padStart(64, '0'), now, now]),
+  );
+  const devices = await addManyDevices(database, plainUser.id, count);
+  await addManyRules(database, count);
+  await insert(
+    'user_groups (id, name, inserted_at, updated_at)',
+    ids.map((_, i) => [newId(), `group ${i}`, now, now]),
+  );
+  await insert(
+    'api_tokens (id, user_id, name, sha256, inserted_at, updated_at)',
+    ids.map((id, i) => [newId(), id, `token ${i}`, String(i).padStart(64, '0'), now, now]),
+  );
+  await insert(
+    'audit_entries (id, happened_at, actor, user_id, action, kind, record_id, changes)',
+    ids.map((id) => [newId(), now, 'web', id, 'update', 'device', newId(), '{}']),
+  );
+  const tests = ids.slice(0, POLICY_TESTS).map(() => newId());
+  await insert(
+    'policy_tests (id, name, user_id, destination, protocol, expect, inserted_at, updated_at)',
+    tests.map((id, i) => [id, `t${i}`, ids[i] ?? '', '10.0.0.5', 'icmp', 'drop', now, now]),
+  );
+  return { device: devices[7] ?? '', user: plainUser.id, test: tests[7] ?? '' };
+}
+
+/** Each list, and what is in each of its rows; pages of one record. */
+const PAGES: readonly (readonly [path: string, row?: RegExp])[] = [
+  ['/devices', /<input type=checkbox name=id/g],
+  ['/users', /<input type=checkbox name=id/g],
+  ['/users/invitations', /<input type=checkbox name=id/g],
+  ['/rules', /<input type=checkbox name=id/g],
+  ['/users/groups', /href="\/users\/groups\/[0-9a-f-]{36}"/g],
+  ['/api_tokens', /<input type=checkbox name=id/g],
+  ['/audit', /<details class="entry"/g],
+  ['/rules/policy_tests', /href="\/rules\/policy_tests\/[0-9a-f-]{36}"/g],
+  ['/rules/policy_tests/new'],
+  ['/rules/policy_tests/{test}'],
+  ['/devices/{device}'],
+  ['/devices/{device}/connections'],
+  ['/devices/{device}/packets'],
+  ['/devices/{device}/network'],
+  ['/devices/{device}/edit'],
+  ['/users/{user}'],
+  ['/users/{user}/traffic'],
+  ['/users/{user}/sign_in'],
+  ['/users/{user}/edit'],
+];
+
+/** How many statements each page costs. */
+async function statementsOf(t: ExecutionContext, count: number): Promise<Record<string, number>> {
+  const services = { observed: fakeObserved(), watched: fakeWatched(), live: fakeLive('here') };
+  const console = await openConsole(t, 'sqlite', {}, services);
+  const ids = await fill(console, count);
+  const { sequelize } = console.database;
+  let statements = 0;
+  const query = sequelize.query.bind(sequelize);
+  sequelize.query = ((...args: Parameters<typeof query>) => {
+    statements += 1;
+    return query(...args);
+  }) as typeof sequelize.query;
+  const found: Record<string, number> = {};
+  for (const [path, row] of PAGES) {
+    const name = /\{(\w+)\}/.exec(path)?.[1] as keyof Ids | undefined;
+    const here = name === undefined ? path : path.replace(`{${name}}`, ids[name]);
+    await console.admin.get(here);
+    const first = statements;
+    const { status, text } = await console.admin.get(here);
+    // The first one, or a late second one, also reads what all pages remember for a second.
+    found[path] = Math.min(first, statements - first);
+    statements = 0;
+    t.is(status, 200, path);
+    if (row !== undefined) t.is(text.match(row)?.length, 50, path);
+    const bytes = Buffer.byteLength(text);
+    t.log(`${path}: ${bytes} bytes, ${found[path]} statements`);
+    const most = row === undefined ? PAGE_BYTES_MAX : LIST_BYTES_MAX;
+    t.true(bytes <= most, `${path}: ${bytes} bytes`);
+  }
+  return found;
+}
+
+test('a page beside 2,000 records costs as many statements as beside 60, and no more bytes', async (t) => {
+  const few = await statementsOf(t, 60);
+  t.true(Object.values(few).every((count) => count > 1));
+  t.deepEqual(await statementsOf(t, 2_000), few);
 });

@@ -1,7 +1,7 @@
 // The account of the user who is signed in: the password, and the browsers with a session.
 
 import test from 'ava';
-import { readAuditEntries } from '../../../../models/index.ts';
+import { readAuditEntries, writeTransaction } from '../../../../models/index.ts';
 import { firstKind } from '../../../support/database/databases.ts';
 import { openServer, type TestServer } from '../../../support/api/server.ts';
 import { addPerson, PASSWORD, Visitor } from '../../../support/web/visitor.ts';
@@ -80,6 +80,19 @@ for (const kind of firstKind()) {
       await server.database.models.SignInAttempt.destroy({ where: {} });
     }
     t.is((await new Visitor(server).signIn(EMAIL)).status, 303);
+  });
+
+  test(`${kind}: the name of a person is beside the e-mail, as text, where there is one`, async (t) => {
+    const server = await openServer(t, kind);
+    const user = await addPerson(server.database, EMAIL);
+    const visitor = await signedIn(server);
+    t.false((await visitor.get('/user_account')).text.includes('<dt>Name</dt>'));
+    await writeTransaction(server.database, (transaction) =>
+      user.update({ name: 'Ann <b>Smith</b>' }, { transaction }),
+    );
+    const { text } = await visitor.get('/user_account');
+    t.true(text.includes('<dt>Name</dt><dd>Ann &lt;b&gt;Smith&lt;/b&gt;</dd>'));
+    t.true(text.includes(`<dt>E-mail</dt><dd>${EMAIL}</dd>`));
   });
 
   test(`${kind}: an open browser cannot be used to guess the present password`, async (t) => {

@@ -15,7 +15,7 @@ for (const kind of firstKind()) {
   test(`${kind}: entries are filtered by user, action, record and time`, async (t) => {
     const { admin, database, plainUser } = await openConsole(t, kind);
     await admin.get(`/users/${plainUser.id}`);
-    await admin.post(`/users/${plainUser.id}`, { email: 'moved@example.com', role: 'admin' });
+    await admin.post(`/users/${plainUser.id}/edit`, { email: 'moved@example.com', role: 'admin' });
     const count = async (query: string): Promise<number> =>
       (await admin.get(`/audit?${query}`)).text.match(/class="entry"/g)?.length ?? 0;
     const today = new Date().toISOString().slice(0, 10);

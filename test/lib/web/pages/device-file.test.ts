@@ -7,7 +7,7 @@ import { newId, recordStatus } from '../../../../models/index.ts';
 import { addDevice } from '../../../models/fixtures.ts';
 import { checkGuard, openConsole } from '../../../support/web/console.ts';
 import { firstKind } from '../../../support/database/databases.ts';
-import { addOwn, BY_DEFAULT, configure, visit } from '../../../support/web/portal.ts';
+import { addOwn, configure, visit } from '../../../support/web/portal.ts';
 import { newKey, openServer } from '../../../support/api/server.ts';
 
 const ANN = 'ann@example.com';
@@ -80,7 +80,7 @@ for (const kind of firstKind()) {
       return said;
     };
     t.false(await isOld());
-    await ann.post(`${one}/edit`, { name: 'renamed', ...BY_DEFAULT });
+    await ann.post(`${one}/edit`, { name: 'renamed' });
     t.false(await isOld(), 'a name is nothing of the file');
     await configure(server, { default_client_dns: ['9.9.9.9'] });
     t.true(await isOld());

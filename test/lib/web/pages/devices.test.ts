@@ -8,13 +8,6 @@ import { firstKind } from '../../../support/database/databases.ts';
 import { newKey } from '../../../support/api/server.ts';
 import { fakeLive } from '../../../support/observe/fake-gateway.ts';
 
-const DEFAULTS = Object.fromEntries(
-  ['allowed_ips', 'dns', 'endpoint', 'mtu', 'persistent_keepalive'].map((name) => [
-    `use_default_${name}`,
-    'true',
-  ]),
-);
-
 for (const kind of firstKind()) {
   test(`${kind}: only administrators see and change all devices`, async (t) => {
     const console = await openConsole(t, kind);
@@ -36,8 +29,8 @@ for (const kind of firstKind()) {
     const { admin, database, plainUser } = await openConsole(t, kind);
     await admin.get('/devices/new');
     const public_key = newKey();
-    const typed = { ...DEFAULTS, user: 'USER@example.com', name: 'printer', public_key };
-    const fields = { ...typed, ipv4: '100.64.9.9', use_default_mtu: '', mtu: '1400' };
+    const typed = { user: 'USER@example.com', name: 'printer', public_key };
+    const fields = { ...typed, ipv4: '100.64.9.9', mtu: '1400' };
     const made = await admin.post('/devices/new', fields);
     t.is(made.status, 303, made.text);
     const [row] = await readDevices(database);
@@ -62,15 +55,15 @@ for (const kind of firstKind()) {
     const addresses = { ipv4: '100.64.0.9', ipv6: 'fd00::9' };
     const { id } = await addDevice(database, plainUser, { name: 'laptop', ...addresses });
     await admin.get(`/devices/${id}/edit`);
-    const typed = { ...DEFAULTS, name: 'laptop', limit_down: '1500000', limit_up: '' };
+    const typed = { name: 'laptop', limit_down: '1500000', limit_up: '' };
     const [before] = await readDevices(database);
     const fields = { ...typed, ...addresses, public_key: String(before?.public_key) };
     const refused = await admin.post(`/devices/${id}/edit`, { ...fields, limit_up: '64k' });
     t.is(refused.status, 422);
-    t.true(refused.text.includes('“64k” is in a unit that is not known. Units are kbit/s'));
+    t.true(refused.text.includes('“64k” is in a unit that is not known. Did you mean 64 kbit/s?'));
     const saved = await admin.post(`/devices/${id}/edit`, fields);
     t.is(saved.status, 303, saved.text);
-    const edited = { ...DEFAULTS, name: 'phone', limit_down: '', limit_up: '64000' };
+    const edited = { name: 'phone', limit_down: '', limit_up: '64000' };
     await user.get(`/user_devices/${id}/edit`);
     t.is((await user.post(`/user_devices/${id}/edit`, edited)).status, 303);
     t.like((await readDevices(database))[0], {
@@ -78,7 +71,8 @@ for (const kind of firstKind()) {
       limit_down: 1_500_000,
       limit_up: null,
     });
-    for (const page of [await admin.get(`/devices/${id}`), await user.get(`/user_devices/${id}`)]) {
+    const paths = [`/devices/${id}/network`, `/user_devices/${id}`] as const;
+    for (const page of [await admin.get(paths[0]), await user.get(paths[1])]) {
       t.regex(page.text, /<dt>Download limit<\/dt><dd>1\.5 Mbit\/s<\/dd>/);
       t.regex(page.text, /<dt>Upload limit<\/dt><dd>none<\/dd>/);
     }
@@ -94,7 +88,7 @@ for (const kind of firstKind()) {
       public_key: 'x',
       ipv4: '1.1.1.1',
     };
-    const answer = await admin.post('/devices/new', { ...DEFAULTS, ...bad });
+    const answer = await admin.post('/devices/new', bad);
     t.is(answer.status, 422);
     for (const message of [
       'No user has the e-mail “nobody@x”',
@@ -109,9 +103,31 @@ for (const kind of firstKind()) {
     for (const path of ['/devices', `/devices/${id}`, `/devices/${id}/edit`])
       checkText(t, await admin.get(path), path);
     checkText(t, await admin.get(`/devices/new?user=${encodeURIComponent(NASTY)}`), 'the query');
-    const refused = await admin.post(`/devices/${id}/edit`, { ...DEFAULTS, public_key: 'x' });
+    const refused = await admin.post(`/devices/${id}/edit`, { public_key: 'x' });
     t.is(refused.status, 422);
     t.true(refused.text.includes('This should have 44 characters'));
+  });
+
+  test(`${kind}: a form that forgets a preshared key says so, where the key is typed again`, async (t) => {
+    const { admin, database, plainUser } = await openConsole(t, kind);
+    const { id } = await addDevice(database, plainUser, { name: 'laptop' });
+    const keySection = (text: string) =>
+      /<details class="settings"([^>]*)>\s*<summary>Keys and addresses[^]*?<\/details>/.exec(text);
+    await admin.get('/devices/new');
+    // The form came without a public key: it was sent before the script of the page had run.
+    for (const path of ['/devices/new', `/devices/${id}/edit`]) {
+      const typed = { user: plainUser.email, name: 'phone', public_key: '' };
+      const preshared_key = newKey();
+      const refused = await admin.post(path, { ...typed, preshared_key });
+      t.is(refused.status, 422, path);
+      t.false(refused.text.includes(preshared_key), path);
+      const [section = '', attributes] = keySection(refused.text) ?? [];
+      t.is(attributes, ' open', path);
+      t.regex(section, /keys are not shown again: please type them once more/, path);
+      const [without = ''] = keySection((await admin.post(path, typed)).text) ?? [];
+      t.regex(without, /Preshared key/, path);
+      t.notRegex(without, /not shown again/, path);
+    }
   });
 
   test(`${kind}: a device whose preshared key does not open is switched off`, async (t) => {

@@ -1,6 +1,7 @@
 // Letting people in from the console: links are shown once, and can be revoked.
 
 import test from 'ava';
+import { renderSVG } from 'uqr';
 import { Mailer } from '../../../../lib/kit/mail/mailer.ts';
 import { Counters } from '../../../../lib/kit/process/counters.ts';
 import { logInto } from '../../../../lib/testing/log.ts';
@@ -30,6 +31,7 @@ for (const kind of firstKind()) {
     t.is(made.status, 200, made.text);
     const [link = ''] = made.text.match(LINK) ?? [];
     t.is(new Set(made.text.match(LINK)).size, 2);
+    t.false(made.text.includes('class="qr"'), 'one code for one link');
     const rows = await database.models.OneTimeLink.findAll();
     t.deepEqual(
       rows.map(({ created_by }) => created_by),
@@ -49,9 +51,14 @@ for (const kind of firstKind()) {
     t.false(text.includes('revoke_link'));
     const form = await admin.get(`${PATH}?email=user%40example.com`);
     t.regex(form.text, /<textarea[^>]*>\s*user@example\.com/);
+    const byId = await admin.get(`${PATH}?user=${plainUser.id}`);
+    t.regex(byId.text, /<textarea[^>]*>\s*user@example\.com/);
     const made = await admin.post(PATH, { emails: 'user@example.com', hours: '1' });
     const [link = ''] = made.text.match(LINK) ?? [];
     t.true((await admin.get(page)).text.includes('open until'));
+    const drawn = /<div class="qr"[^>]*>(<svg[^]*?<\/svg>)/.exec(made.text)?.[1];
+    const [url = ''] = /https?:[^"<]+\/one_time_links\/[\w-]{43}/.exec(made.text) ?? [];
+    t.is(drawn, renderSVG(url, { border: 2 }), 'a phone beside the screen opens the link');
     t.is((await admin.post(`${page}/revoke_link`)).location, page);
     t.is((await new Visitor(console).get(link)).status, 404);
     await admin.get(page);
@@ -110,7 +117,7 @@ for (const kind of firstKind()) {
     const held = await admin.post(PATH, wish);
     t.is(held.status, 422);
     t.true(held.text.includes('policy test &quot;not them&quot; would fail'), held.text);
-    t.true(held.text.includes('Let them in anyway'));
+    t.true(held.text.includes('Invite them anyway'));
     t.is(await database.models.GroupMembership.count(), 0);
     t.is(await database.models.OneTimeLink.count(), 0);
     t.is((await admin.post(PATH, { ...wish, do: 'force' })).status, 200);
@@ -123,7 +130,7 @@ for (const kind of firstKind()) {
     await admin.get(PATH);
     const line = (i: number) => `person${i}@example.com,"${'Ann Lee '.repeat(60)}",+49 89 ${i}`;
     const long = Array.from({ length: 500 }, (_, i) => line(i)).join('\r\n');
-    const made = await admin.post(PATH, { emails: `email,name,phone\r\n${long}`, hours: '1' });
+    const made = await admin.post(PATH, { emails: `email,address,phone\r\n${long}`, hours: '1' });
     t.is(made.status, 200, made.text.slice(0, 500));
     t.is(await database.models.OneTimeLink.count(), 500);
 
@@ -146,14 +153,18 @@ for (const kind of firstKind()) {
     const bare = await openConsole(t, kind);
     t.false((await bare.admin.get(PATH)).text.includes('name="mail"'));
     const { admin, plainUser } = await openConsole(t, kind, smtp.settings, { mails });
-    t.true((await admin.get(PATH)).text.includes('name="mail"'));
+    const isTicked = (text: string) =>
+      /<input[^>]*name="mail"[^>]*>/.exec(text)?.[0].includes(' checked');
+    t.true(isTicked((await admin.get(PATH)).text), 'who invites people means to tell them');
+    for (const one of ['email=user%40example.com', `user=${plainUser.id}`])
+      t.false(isTicked((await admin.get(`${PATH}?${one}`)).text), `${one}: a link to hand over`);
     const emails = 'new@example.com\nuser@example.com';
     const unsent = await admin.post(PATH, { emails, hours: '1' });
     t.false(unsent.text.includes('on their way'));
+    t.false(isTicked((await admin.post(PATH, { emails: '', hours: '1' })).text), 'as it was left');
     const made = await admin.post(PATH, { emails, hours: '1', mail: 'true' });
     t.true(made.text.includes('The mails are on their way.'));
-    for (const state of ['unsent', 'invited'])
-      t.true(made.text.includes(`href="/users?state=${state}"`), state);
+    t.true(made.text.includes('href="/users/invitations?state=unsent"'));
     await smtp.waitFor(2);
     const links = [...new Set(made.text.match(LINK))];
     for (const [i, to] of ['new@example.com', 'user@example.com'].entries()) {

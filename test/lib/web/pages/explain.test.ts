@@ -19,7 +19,22 @@ for (const kind of firstKind()) {
     const console = await openConsole(t, kind, {}, { explaining });
     const device = await addDevice(console.database, console.plainUser.id);
     const path = ask({ device_id: device.id, destination: '192.0.2.1', protocol: 'icmp' });
-    await checkGuard(t, console, { pages: ['/explain', path] });
+    await checkGuard(t, console, { pages: ['/explain', path, '/explain/devices?q=a'] });
+  });
+
+  test(`${kind}: fields that name a device offer devices with their owners, as text`, async (t) => {
+    const { admin, database, plainUser } = await openConsole(t, kind);
+    await addDevice(database, plainUser.id, { name: NASTY, ipv4: '100.64.9.9' });
+    const asked = `/explain/devices?${new URLSearchParams({ q: plainUser.email }).toString()}`;
+    const { offers } = JSON.parse((await admin.get(asked)).text);
+    t.deepEqual(offers, [
+      { value: '100.64.9.9', label: `${NASTY} · ${plainUser.email} · 100.64.9.9` },
+    ]);
+    for (const path of ['/explain', '/explain/who', '/rules/policy_tests/new']) {
+      const { text } = await admin.get(path);
+      t.true(text.includes('data-combobox="/explain/devices"'), path);
+      t.regex(text, /\/combobox\.js"/, path);
+    }
   });
 
   test(`${kind}: a device is named by name, address or id, and a host by its address`, async (t) => {
@@ -139,7 +154,7 @@ for (const kind of firstKind()) {
     const good = { from: '100.64.9.1', destination: '192.0.2.1', protocol: 'tcp', port: '22' };
     const table: [changes: Record<string, string>, said: string][] = [
       [{ from: 'nobody' }, 'No device is called “nobody”'],
-      [{ from: NASTY }, 'Please give an address: 100.64.9.1, 100.64.9.2'],
+      [{ from: NASTY }, `Please give an address: 100.64.9.1 (${plainUser.email})`],
       [{ from: NASTY.slice(1) }, 'No device is called “'],
       [{ destination: NASTY.slice(1) }, 'No device is called “'],
       [{ from: '192.0.2.9' }, 'address of no device, and the sender is no device either'],

@@ -6,6 +6,7 @@ import {
   newId,
   NO_REVISION,
   type Revision,
+  recordBackup,
   recordEgress,
   recordHeartbeat,
   registerGateway,
@@ -49,7 +50,7 @@ for (const kind of firstKind()) {
     await recordEgress(database, explaining.id, { way: 'sockets', reason: `why ${NASTY}` });
     const page = await admin.get('/gateways');
     const states = [
-      ...page.text.matchAll(/<h2 [^>]*>(\w+)<\/h2>\s*<span class="badge \w+">([^<]+)</g),
+      ...page.text.matchAll(/<h2 [^>]*>(\w+)<\/h2>\s*<span class="badge \w+"[^>]*>([^<]+)</g),
     ];
     t.deepEqual(states.map(([, name, state]) => `${name}: ${state}`).toSorted(), [
       'gone: stopped',
@@ -65,6 +66,32 @@ for (const kind of firstKind()) {
     t.is(page.text.split('<dt>Packets leave</dt><dd>not known').length, 3);
     t.is(page.text.split('<dt>Why so</dt>').length, 2);
     checkText(t, page, 'the gateways');
+  });
+
+  test(`${kind}: the age of the last backup is said, with the command that makes one`, async (t) => {
+    const { admin, database } = await openConsole(t, kind);
+    const said = async () =>
+      /<h2 id="backups">[^]*?<span class="badge (\w+)">([^]*?)<\/span>/
+        .exec((await admin.get('/gateways')).text)
+        ?.slice(1)
+        .map((text) => text.replaceAll(/<[^>]*>/g, ''));
+    t.deepEqual(await said(), ['warning', 'none yet']);
+    t.true(
+      (await admin.get('/gateways')).text.includes('postern backup /backups --keep 14</code>'),
+    );
+    const gateway = {
+      id: newId(),
+      name: 'a',
+      startedAt: new Date(),
+      settings: '{}',
+      publicKey: 'x',
+    };
+    await registerGateway(database, gateway);
+    t.deepEqual(await said(), ['warning', 'none yet']);
+    await recordBackup(database, new Date(Date.now() - 3 * 3_600_000 - 60_000));
+    t.deepEqual(await said(), ['good', 'made 3 hours ago']);
+    await recordBackup(database, new Date(Date.now() - 51 * 3_600_000));
+    t.deepEqual(await said(), ['warning', 'made 2 days ago']);
   });
 
   test(`${kind}: what they should have alike and have not is said above`, async (t) => {

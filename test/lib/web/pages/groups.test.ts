@@ -67,8 +67,8 @@ for (const kind of firstKind()) {
     t.deepEqual(await found('state=empty'), ['Guests']);
     const { text } = await admin.get(GROUPS);
     t.true(text.includes('by a provider'));
-    t.true(text.includes(`href="/users?group=${staff}">1</a>`));
-    t.true(text.includes(`href="/rules?group=${staff}">1</a>`));
+    t.true(text.includes(`href="/users?group=${staff}">1 member</a>`));
+    t.true(text.includes(`href="/rules?group=${staff}">1 rule</a>`));
     t.true((await admin.get(`/users?group=${staff}`)).text.includes(`/users/${plainUser.id}`));
     t.true((await admin.get(`/users?group=${groups[1]!.id}`)).text.includes('No user is found'));
     const csv = (await admin.get(`${GROUPS}.csv`)).text;
@@ -108,7 +108,7 @@ for (const kind of firstKind()) {
     const page = (await admin.get(here)).text;
     for (const words of ['2 users are new members', 'user@example.com', 'an administrator'])
       t.true(page.includes(words), words);
-    t.regex((await admin.get(GROUPS)).text, /Engineering[\s\S]*>\s*2</);
+    t.regex((await admin.get(GROUPS)).text, /Engineering[\s\S]*>\s*2 members</);
     t.true((await admin.get(`/users/${plainUser.id}`)).text.includes(`${here}">Engineering`));
 
     await write(database, (transaction) =>

@@ -17,6 +17,10 @@ import { checkGuard, checkText, NASTY, openConsole } from '../../../support/web/
 const GATEWAY = '01900000-0000-7000-8000-00000000cafe';
 const ABSENT = '01900000-0000-7000-8000-00000000dead';
 
+/** A device of a flow, with its owner and its address. */
+const shownOf = (device: string): RegExp =>
+  new RegExp(`/devices/${device}">laptop</a>\\s*<small>user@example.com · 100.64.0.2:50000`);
+
 for (const kind of firstKind()) {
   test(`${kind}: only administrators see what passes and what does not`, async (t) => {
     const console = await openConsole(t, kind, {}, { live: fakeLive(GATEWAY) });
@@ -29,9 +33,9 @@ for (const kind of firstKind()) {
     const asked: (FlowQuery | RefusalQuery)[] = [];
     let laptop = '';
     const live = fakeLive(GATEWAY, {
-      flows: async (query) => {
+      busiest: async (query) => {
         asked.push(query);
-        return { flows: [], next: null };
+        return [];
       },
       endedFlows: async (query) => {
         asked.push(query);
@@ -82,26 +86,36 @@ for (const kind of firstKind()) {
     let laptop = '';
     let rule = '';
     const places: (FlowPlace | null)[] = [];
+    const flows = () => [flowOf('key', { by: 'rule', rule }), flowOf('key', { by: 'default' })];
     const live = fakeLive(GATEWAY, {
       flows: async (_query, limit, from) => {
         t.is(limit, 50);
         places.push(from);
-        const flows = [flowOf('key', { by: 'rule', rule }), flowOf('key', { by: 'default' })];
-        return { flows, next: from === null ? { worker: 1, flow: 9 } : null };
+        return { flows: flows(), next: from?.worker === 0 ? { worker: 1, flow: 9 } : null };
+      },
+      busiest: async (_query, limit) => {
+        t.is(limit, 30);
+        return flows().map((flow, i) => ({ ...flow, rate: 2_500_000 - i }));
       },
       deviceIdOf: () => laptop,
     });
     const { admin, database, plainUser } = await openConsole(t, kind, {}, { live });
     laptop = (await addDevice(database, plainUser.id, { name: 'laptop' })).id;
     rule = (await addRule(database, { action: 'accept', destination: '10.0.0.0/8' })).id;
-    const { text } = await admin.get('/flows');
-    t.regex(text, new RegExp(`/devices/${laptop}">laptop</a>\\s*<small>100.64.0.2:50000`));
+    const busiest = (await admin.get('/flows')).text;
+    t.regex(busiest, /data-sort="2500000"><span[^>]*>\s*2\.5\u00a0MB\/s/);
+    const [, all = ''] = /href="([^"]+)">All flows, page by page/.exec(busiest) ?? [];
+    const { text } = await admin.get(all.replaceAll('&amp;', '&'));
+    for (const page of [busiest, text]) t.regex(page, shownOf(laptop));
     t.regex(text, new RegExp(`/rules/${rule}">Accept 10.0.0.0/8`));
     for (const shown of ['10.0.0.5:443', 'TCP', '1.8\u00a0kB', '12 packets', 'the default action'])
       t.true(text.includes(shown), shown);
     const [, next = ''] = /rel="next" href="([^"]+)"/.exec(text) ?? [];
     const second = await admin.get(next.replaceAll('&amp;', '&'));
-    t.deepEqual(places, [null, { worker: 1, flow: 9 }]);
+    t.deepEqual(places, [
+      { worker: 0, flow: 1 },
+      { worker: 1, flow: 9 },
+    ]);
     t.true(second.text.includes('rel="prev" href="/flows"'));
   });
 
@@ -120,7 +134,7 @@ for (const kind of firstKind()) {
     const { admin, database, plainUser } = await openConsole(t, kind, {}, { live });
     laptop = (await addDevice(database, plainUser.id, { name: 'laptop' })).id;
     const { text } = await admin.get('/flows/ended?destination=10.0.0.0/8');
-    t.regex(text, new RegExp(`/devices/${laptop}">laptop</a>\\s*<small>100.64.0.2:50000`));
+    t.regex(text, shownOf(laptop));
     for (const shown of ['finished', 'the device was removed or switched off', 'removed'])
       t.true(text.includes(shown), shown);
     t.regex(text, /<time datetime="2026-11-25T12:01:10\.500000Z">/);
@@ -194,7 +208,7 @@ for (const kind of firstKind()) {
   test(`${kind}: what means nothing is said at its field, and text is never markup`, async (t) => {
     let laptop = '';
     const live = fakeLive(GATEWAY, {
-      flows: async () => ({ flows: [flowOf('key')], next: null }),
+      busiest: async () => [flowOf('key')],
       refusals: async () => [refusalOf('key')],
       deviceIdOf: () => laptop,
       publicKeyOf: () => 'key',
@@ -242,7 +256,7 @@ for (const kind of firstKind()) {
     for (const [page, ...hrefs] of links)
       for (const href of hrefs)
         t.true((await admin.get(page)).text.includes(`href="${href}"`), `${page}: ${href}`);
-    for (const path of ['/flows', '/flows/ended', '/refusals'])
+    for (const path of ['/flows', '/flows/ended', '/flows/live', '/refusals', '/refusals/live'])
       t.is((await admin.get(path)).status, 503);
   });
 }

@@ -5,6 +5,7 @@ import test from 'ava';
 import { isTrusted } from '../../../../models/index.ts';
 import { checkGuard, checkText, NASTY, openConsole } from '../../../support/web/console.ts';
 import { firstKind } from '../../../support/database/databases.ts';
+import { providerPresets } from '../../../../lib/web/parts/provider-presets.ts';
 import { openProvider, samlMetadata } from '../../../support/auth/identity-provider.ts';
 
 const PROVIDERS = '/settings/providers';
@@ -60,7 +61,7 @@ for (const kind of firstKind()) {
     const fresh = await admin.get(`${PROVIDERS}/oidc/new`);
     t.false(fresh.text.includes(isKept), 'a new entry has no secret that could stay');
     t.true(page.text.includes('/auth/oidc/okta/callback/</code>'), 'ready to be copied');
-    t.true((await admin.get(`${PROVIDERS}/saml/new`)).text.includes('/sp/consume/{id}</code>'));
+    t.true((await admin.get(`${PROVIDERS}/saml/new`)).text.includes('/sp/consume/saml</code>'));
     t.regex(page.text, /name="id"[^>]* disabled/);
     t.regex(page.text, /name="is_trusted"[^>]* checked/);
     const change = { ...typed, id: 'other', label: 'Company', client_secret: '' };
@@ -71,6 +72,39 @@ for (const kind of firstKind()) {
     t.deepEqual(await entries(), []);
     const { AuditEntry } = database.models;
     t.false(JSON.stringify(await AuditEntry.findAll()).includes(SECRET));
+  });
+
+  test(`${kind}: a preset fills the form, with an id that is free`, async (t) => {
+    const { admin } = await openConsole(t, kind);
+    const provider = await openProvider(t);
+    const list = await admin.get(PROVIDERS);
+    const pasted = { oidc: '/auth/oidc/NAME/callback/', saml: '/auth/saml/sp/consume/NAME' };
+    for (const { kind: protocol, name, title } of providerPresets) {
+      const path = `${PROVIDERS}/${protocol}/new?preset=${name}`;
+      t.true(list.text.includes(`${path}">${title}</a>`), path);
+      const { text } = await admin.get(path);
+      t.regex(
+        text,
+        new RegExp(`name="id"[^>]*value="${name}"|value="${name}"[^>]*name="id"`),
+        path,
+      );
+      t.regex(text, /<details class="further">/, 'Advanced is folded away');
+      t.true(text.includes(`${pasted[protocol].replace('NAME', name)}</code>`), 'to be copied');
+      t.notRegex(text, /name="(is_trusted|auto_create_users)"[^>]* checked/, path);
+      const signed = text.match(/name="(sign|signed)_\w+"[^>]* checked/g) ?? [];
+      t.is(signed.length, protocol === 'saml' ? 4 : 0, 'every signature is checked');
+      t.is(text.includes('offers to ask for a signature'), protocol === 'saml', path);
+    }
+    const { text: any } = await admin.get(`${PROVIDERS}/oidc/new?preset=constructor`);
+    t.true(any.includes('/auth/oidc/sso/callback/</code>'));
+    await admin.post(`${PROVIDERS}/oidc/new`, typedFor(provider.origin));
+    const second = await admin.get(`${PROVIDERS}/oidc/new?preset=okta`);
+    t.true(second.text.includes('/auth/oidc/okta-2/callback/</code>'));
+    const trusting = { ...typedFor(provider.origin), id: 'okta-2', is_trusted: 'true' };
+    const refused = await admin.post(`${PROVIDERS}/oidc/new`, { ...trusting, client_id: '' });
+    t.regex(refused.text, /<details class="further" open>/, 'what is not usual is seen');
+    const unedited = { ...trusting, discovery_document_uri: 'https://{your host}/openid' };
+    t.is((await admin.post(`${PROVIDERS}/oidc/new`, unedited)).status, 422);
   });
 
   test(`${kind}: errors stand at their fields, also those of the list`, async (t) => {

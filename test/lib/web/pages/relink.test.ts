@@ -17,7 +17,8 @@ for (const kind of firstKind())
     const body = { configuration: { saml_identity_providers: entries } };
     t.is((await send('PATCH', '/v0/configuration', { body })).status, 200);
     const here = `/users/${plainUser.id}`;
-    t.false((await admin.get(here)).text.includes('Accounts at identity providers'));
+    const tab = `${here}/sign_in`;
+    t.false((await admin.get(tab)).text.includes('Accounts at identity providers'));
     const links = [await addIdentity(database, plainUser), await addIdentity(database, adminUser)];
     const change = { kind: 'saml', issuer: NASTY, subject: NASTY } as const;
     for (const link of links)
@@ -27,18 +28,18 @@ for (const kind of firstKind())
       Promise.all(links.map(async (link) => (await link.reload()).relink_until !== null));
     t.deepEqual(await isFree(), [false, false]);
 
-    const page = await admin.get(here);
-    checkText(t, page, here);
+    const page = await admin.get(tab);
+    checkText(t, page, tab);
     t.true(page.text.includes(`action="${here}/relink"`));
     const one = { kind: 'saml', provider: 'okta' };
-    t.is((await admin.post(`${here}/relink`, one)).location, here);
+    t.is((await admin.post(`${here}/relink`, one)).location, tab);
     t.deepEqual(await isFree(), [true, false]);
-    const after = await admin.get(here);
+    const after = await admin.get(tab);
     t.true(after.text.includes('1 user may be linked anew'), after.text);
     t.false(after.text.includes(`action="${here}/relink"`));
 
     const boss = `/users/${adminUser.id}`;
-    t.false((await admin.get(boss)).text.includes(`action="${boss}/relink"`));
+    t.false((await admin.get(`${boss}/sign_in`)).text.includes(`action="${boss}/relink"`));
     await admin.post(`${boss}/relink`, one);
     t.true((await admin.get(boss)).text.includes('This user is an administrator, who'));
     t.true((await admin.get(PROVIDER)).text.includes(`action="${PROVIDER}/relink"`));

@@ -34,6 +34,7 @@ for (const kind of databaseKinds()) {
       settings.includes('/settings/client_defaults#field-default_client_persistent_keepalive'),
     );
     t.true((await admin.get('/search?q=policy')).text.includes('href="/rules/policy_tests"'));
+    t.true((await admin.get('/search?q=backup')).text.includes('href="/gateways#backups"'));
     t.true((await admin.get('/search?q=qqqq')).text.includes('Nothing is found'));
     t.false(JSON.stringify(log).toLowerCase().includes('zebra'), 'the text is not logged');
   });

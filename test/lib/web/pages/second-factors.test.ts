@@ -1,6 +1,6 @@
 // Setting second factors up and taking them away.
 
-import { Secret, TOTP } from 'otpauth';
+import { Secret, TOTP, URI } from 'otpauth';
 import test from 'ava';
 import { firstKind } from '../../../support/database/databases.ts';
 import { openServer, type TestServer } from '../../../support/api/server.ts';
@@ -51,6 +51,19 @@ for (const kind of firstKind()) {
     for (const one of codes) t.false(text.includes(one));
     t.is((await signedIn(server)).cookies.size, 1);
     t.is((await (await signedIn(server)).get('/user_account')).location, '/mfa/auth');
+  });
+
+  test(`${kind}: a phone opens its own authenticator, or takes a copy of the secret`, async (t) => {
+    const server = await openServer(t, kind);
+    await addPerson(server.database, EMAIL);
+    const visitor = await signedIn(server);
+    const { text } = await visitor.get('/user_account/register_mfa');
+    const address = /href="(otpauth:[^"]+)"/.exec(text)?.[1]?.replaceAll('&amp;', '&') ?? '';
+    const [, secret = ''] = /<span id="secret"><code>([A-Z2-7 ]+)<\/code>/.exec(text) ?? [];
+    const opened = URI.parse(address);
+    t.is(opened.label, EMAIL);
+    t.is(opened.secret.base32, secret.replaceAll(' ', ''));
+    t.true(text.includes('data-copy="secret"'));
   });
 
   test(`${kind}: a wrong code, no name, another session's form set nothing up`, async (t) => {

@@ -84,7 +84,10 @@ for (const kind of databaseKinds()) {
     t.regex((await undo(admin, path)).text, /Nothing is undone/, 'too late');
     await Undo.update({ inserted_at: new Date() }, { where: {} });
     t.true(await isOff());
-    await send(other, `/users/${adminUser.id}`, { email: adminUser.email, role: 'unprivileged' });
+    await send(other, `/users/${adminUser.id}/edit`, {
+      email: adminUser.email,
+      role: 'unprivileged',
+    });
     await admin.post(path ?? '', { back: '/devices' });
     t.true(await isOff(), 'no administrator any more');
   });
@@ -174,7 +177,7 @@ for (const kind of databaseKinds()) {
     t.is(await members(), 1);
 
     for (const [where, fields] of [
-      [`/users/${plainUser.id}`, { email: plainUser.email, role: 'admin' }],
+      [`/users/${plainUser.id}/edit`, { email: plainUser.email, role: 'admin' }],
       ['/users/new', { email: 'new@example.com', role: 'unprivileged' }],
       ['/users/many', { do: 'remove', sure: 'true', id: plainUser.id }],
     ] as const)

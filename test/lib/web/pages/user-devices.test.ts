@@ -6,7 +6,7 @@ import test from 'ava';
 import type { Problem } from '../../../../lib/reconcile/known.ts';
 import { readAuditEntries, readClientFiles, writeTransaction } from '../../../../models/index.ts';
 import { firstKind } from '../../../support/database/databases.ts';
-import { addByForm, addOwn, BY_DEFAULT, configure, visit } from '../../../support/web/portal.ts';
+import { addByForm, addOwn, configure, visit } from '../../../support/web/portal.ts';
 import { newKey, openServer } from '../../../support/api/server.ts';
 import { Visitor } from '../../../support/web/visitor.ts';
 import { fakeObserved } from '../../../support/observe/fake-gateway.ts';
@@ -23,21 +23,20 @@ for (const kind of firstKind()) {
     t.is((await ann.get('/')).location, '/user_devices', 'here a person begins');
     const form = await ann.get('/user_devices/new');
     t.is(form.status, 200);
-    t.regex(form.text, /Use the default: 0\.0\.0\.0\/0, ::\/0/);
+    t.regex(form.text, /placeholder="0\.0\.0\.0\/0, ::\/0 · the client default"/);
     const public_key = newKey();
     const device = await addOwn(server, ann, {
       name: ' laptop ',
       description: 'in the bag',
       public_key: ` ${public_key} `,
-      use_default_dns: '',
       dns: '9.9.9.9 , dns.example',
-      mtu: '1400',
+      mtu: ' ',
     });
     t.is(device.name, 'laptop');
     t.is(device.description, 'in the bag');
     t.is(device.public_key, public_key);
     t.deepEqual(device.dns, ['9.9.9.9', 'dns.example']);
-    t.is(device.mtu, null, 'a value is ignored while the default is chosen');
+    t.true(device.use_default_mtu, 'what is empty follows the default');
     const list = await ann.get('/user_devices');
     t.regex(list.text, /laptop is added/);
     t.regex(list.text, /1 of at most 10 devices/);
@@ -47,6 +46,81 @@ for (const kind of firstKind()) {
     t.regex(shown.text, /9\.9\.9\.9, dns\.example/);
     t.true(shown.text.includes(String(device.ipv4)));
     t.false(shown.text.includes('out of date'));
+  });
+
+  test(`${kind}: an owner switches a lost device off, and on unless an administrator did`, async (t) => {
+    const server = await openServer(t, kind);
+    const { database } = server;
+    const [ann, bob] = [await visit(server, ANN), await visit(server, BOB)];
+    const boss = await visit(server, 'boss@example.com', 'admin');
+    const phone = await addOwn(server, ann, { name: 'phone' });
+    // It needs no right to manage devices, because it takes access away.
+    await configure(server, { allow_unprivileged_device_management: false });
+    const here = `/user_devices/${phone.id}`;
+    const state = async () => {
+      const { disabled_at: at, disabled_by: by } = await phone.reload();
+      return [at !== null, by];
+    };
+    t.is((await bob.post(`${here}/switch_off`)).status, 404, 'of nobody else');
+    t.deepEqual(await state(), [false, null]);
+    t.is((await ann.post(`${here}/switch_off`)).location, here);
+    t.deepEqual(await state(), [true, 'owner']);
+    const off = await ann.get(here);
+    t.regex(off.text, /You switched it off <time/);
+    t.regex(off.text, /end its <a href="\/user_account">browser sessions<\/a> too/);
+    t.true(off.text.includes(`action="${here}/switch_on"`));
+    t.regex((await boss.get(`/devices/${phone.id}`)).text, /Its owner switched it off/);
+    t.is((await bob.post(`${here}/switch_on`)).status, 404);
+    await ann.post(`${here}/switch_on`);
+    t.deepEqual(await state(), [false, null]);
+    const entries = await readAuditEntries(database, { limit: 2, recordId: phone.id });
+    t.deepEqual(
+      entries.map(({ email, changes }) => [email, changes['disabled_by']]),
+      [
+        [ANN, { from: null, to: 'owner' }],
+        [ANN, { from: 'owner', to: null }],
+      ],
+    );
+    // What an administrator switched off stays off, also if the owner did so before.
+    await ann.post(`${here}/switch_off`);
+    await boss.get('/devices');
+    await boss.post(`/devices/${phone.id}/switches`, { do: 'off' });
+    t.deepEqual(await state(), [true, 'administrator']);
+    const theirs = await ann.get(here);
+    t.false(theirs.text.includes('switch_on'));
+    t.false(theirs.text.includes('switch_off'));
+    t.is((await ann.post(`${here}/switch_on`)).location, here);
+    t.regex((await ann.get(here)).text, /An administrator switched it off; ask one of them/);
+    t.deepEqual(await state(), [true, 'administrator']);
+    await ann.post(`${here}/switch_off`);
+    t.deepEqual(await state(), [true, 'administrator'], 'the owner does not take it over');
+  });
+
+  test(`${kind}: an owner and an administrator at once: the device never comes on against both`, async (t) => {
+    const server = await openServer(t, kind);
+    const ann = await visit(server, ANN);
+    const boss = await visit(server, BOB, 'admin');
+    const phone = await addOwn(server, ann, { name: 'phone' });
+    await boss.get('/devices');
+    for (let n = 0; n < 5; n += 1) {
+      await ann.post(`/user_devices/${phone.id}/switch_off`);
+      await Promise.all([
+        ann.post(`/user_devices/${phone.id}/switch_on`),
+        boss.post(`/devices/${phone.id}/switches`, { do: 'off', sure: 'true' }),
+      ]);
+      const { disabled_at: at, disabled_by: by } = await phone.reload();
+      t.deepEqual([at !== null, by], [true, 'administrator']);
+      await boss.post(`/devices/${phone.id}/switches`, { do: 'on' });
+    }
+  });
+
+  test(`${kind}: people are greeted by their names, which are text`, async (t) => {
+    const server = await openServer(t, kind);
+    const ann = await visit(server, ANN);
+    t.false((await ann.get('/user_devices')).text.includes('Hello'));
+    const body = { user: { name: '<b>Ann</b>' } };
+    t.is((await server.send('PATCH', `/v0/users/${ANN}`, { body })).status, 200);
+    t.true((await ann.get('/user_devices')).text.includes('Hello, &lt;b&gt;Ann&lt;/b&gt;.'));
   });
 
   test(`${kind}: of a long description the trail keeps a part, of an administrator's all`, async (t) => {
@@ -109,16 +183,12 @@ for (const kind of firstKind()) {
       name: 'laptop',
       description: 'typed',
       public_key: 'no key',
-      use_default_mtu: '',
       mtu: '99999',
-      use_default_endpoint: '',
-      endpoint: '',
     });
     t.is(answer.status, 422);
     t.regex(answer.text, /This is already in use/);
     t.regex(answer.text, /This should have 44 characters/);
     t.regex(answer.text, /Please give 1500 or less/);
-    t.regex(answer.text, /id="field-endpoint-error">Please fill this in/);
     for (const typed of ['>\ntyped<', 'value="no key"', 'value="99999"'])
       t.true(answer.text.includes(typed), typed);
     t.is(await server.database.models.Device.count(), 1);
@@ -129,9 +199,7 @@ for (const kind of firstKind()) {
     const ann = await visit(server, ANN);
     await ann.get('/user_devices/new');
     const { text, status } = await addByForm(ann, {
-      use_default_dns: '',
       dns: '1.1.1',
-      use_default_allowed_ips: '',
       allowed_ips: '10.0.0.0/8, 10.0.0.300',
     });
     t.is(status, 422);
@@ -139,6 +207,21 @@ for (const kind of firstKind()) {
     t.regex(text, /“10\.0\.0\.300” is neither an address nor a network/);
     t.regex(text, /Nothing was saved\. Please correct what is marked below\./);
     t.is(await server.database.models.Device.count(), 0);
+  });
+
+  test(`${kind}: who pastes the address of a page into a device reads which host to give`, async (t) => {
+    const server = await openServer(t, kind);
+    const ann = await visit(server, ANN);
+    const { id } = await addOwn(server, ann, { name: 'laptop' });
+    const typed = { name: 'phone', endpoint: 'https://vpn.example.com/devices' };
+    for (const path of ['new', `${id}/edit`]) {
+      const fields = { ...typed, public_key: newKey(), dns: 'https://a.example:443/, b!' };
+      const { text, status } = await ann.post(`/user_devices/${path}`, fields);
+      t.is(status, 422, path);
+      t.regex(text, /devices” is the address of a page: give its host alone, vpn\.example\.com</);
+      t.regex(text, /“https:\/\/a\.example:443\/” is the address of a page: .* alone, a\.example;/);
+      t.regex(text, /“b!” is neither an address nor the name of a host/);
+    }
   });
 
   test(`${kind}: a form that is sent again finds no device of somebody else`, async (t) => {
@@ -165,20 +248,20 @@ for (const kind of firstKind()) {
     t.false(list.text.includes('/user_devices/new'));
   });
 
-  test(`${kind}: a device is renamed and changed, and values of fields with the default are ignored`, async (t) => {
+  test(`${kind}: a device is renamed and changed, and a setting that is emptied follows the default`, async (t) => {
     const server = await openServer(t, kind);
     const ann = await visit(server, ANN);
-    const device = await addOwn(server, ann, { name: 'old', use_default_mtu: '', mtu: '1400' });
+    const device = await addOwn(server, ann, { name: 'old', mtu: '1400' });
     const path = `/user_devices/${device.id}/edit`;
     const form = await ann.get(path);
-    t.regex(form.text, /value="1400" id="field-mtu"/);
-    t.is((await ann.post(path, { name: 'new', ...BY_DEFAULT })).location, path.slice(0, -5));
+    t.regex(form.text, /value="1400" id="field-mtu"[^>]* placeholder="1280 · the client default"/);
+    t.is((await ann.post(path, { name: 'new' })).location, path.slice(0, -5));
     await device.reload();
     t.deepEqual([device.name, device.use_default_mtu, device.mtu], ['new', true, 1400]);
-    const refused = await ann.post(path, { name: '', ...BY_DEFAULT });
+    const refused = await ann.post(path, { name: '' });
     t.is(refused.status, 422);
     t.regex(refused.text, /Please fill this in/);
-    const sent = { ...BY_DEFAULT, name: 'new', user_id: newKey(), ipv4: '100.64.9.9' };
+    const sent = { name: 'new', user_id: newKey(), ipv4: '100.64.9.9' };
     const before = device.ipv4;
     await ann.post(path, { ...sent, public_key: newKey(), preshared_key: newKey() });
     await device.reload();
@@ -193,7 +276,7 @@ for (const kind of firstKind()) {
     const seenIn = (text: string) => /name="seen" value="([^"]+)"/.exec(text)?.[1] ?? 'none';
     const change = (device: object) =>
       server.send('PATCH', `/v0/devices/${id}`, { body: { device } });
-    const sent = { ...BY_DEFAULT, name: 'laptop', description: 'in the bag' };
+    const sent = { name: 'laptop', description: 'in the bag' };
     const seen = seenIn((await ann.get(path)).text);
     await change({ name: 'laptop-7', use_default_mtu: false, mtu: 1_300 });
     const refused = await ann.post(path, { ...sent, seen });
@@ -222,6 +305,43 @@ for (const kind of firstKind()) {
     t.is(answer.location, '/user_devices');
     t.is(await server.database.models.Device.count(), 0);
     t.is((await ann.get(`/user_devices/${device.id}`)).status, 404);
+  });
+
+  test(`${kind}: what an administrator switched off or let end, its owner does not add anew`, async (t) => {
+    const server = await openServer(t, kind);
+    const ann = await visit(server, ANN);
+    const { id, public_key } = await addOwn(server, ann, { name: 'laptop' });
+    const here = `/user_devices/${id}`;
+    const set = async (device: object) => {
+      const answer = await server.send('PATCH', `/v0/devices/${id}`, { body: { device } });
+      t.is(answer.status, 200, answer.text);
+    };
+    const kept = () => server.database.models.Device.findByPk(id, { rejectOnEmpty: true });
+    const held = /An administrator switched the device off, or set the time at which it ended/;
+    const past = '2020-01-02T03:04:00Z';
+    for (const switches of [
+      { enabled: false, ends_at: null },
+      { enabled: true, ends_at: past },
+    ]) {
+      await set(switches);
+      t.false((await ann.get(here)).text.includes(`action="${here}/delete"`));
+      t.is((await ann.post(`${here}/delete`)).location, here);
+      t.regex((await ann.get(here)).text, held);
+      // A key that is free again could be added anew.
+      const answer = await ann.post(`${here}/key`, { public_key: newKey() });
+      t.is(answer.status, 422);
+      t.regex(answer.text, held);
+      t.is((await kept()).public_key, public_key);
+      t.is((await addByForm(ann, { public_key })).status, 422);
+      t.is((await ann.post(`${here}/edit`, { name: 'old' })).status, 303);
+    }
+    // Its owner does not take it over by switching it off.
+    await ann.post(`${here}/switch_off`);
+    t.is((await kept()).disabled_by, 'owner');
+    t.is((await ann.post(`${here}/delete`)).location, here);
+    await set({ ends_at: null });
+    t.is((await ann.post(`${here}/delete`)).location, '/user_devices');
+    t.is(await server.database.models.Device.count(), 0);
   });
 
   test(`${kind}: the device of another user is not found, not even by an administrator`, async (t) => {
@@ -257,7 +377,7 @@ for (const kind of firstKind()) {
     const where = { email: BOB };
     const { id: user_id } = await database.models.User.findOne({ where, rejectOnEmpty: true });
     for (const [path, fields] of [
-      ['edit', { ...BY_DEFAULT, name: 'mine' }],
+      ['edit', { name: 'mine' }],
       ['key', { public_key: newKey() }],
       ['delete', {}],
       ['file', { hash: 'ab'.repeat(32) }],
@@ -293,13 +413,16 @@ for (const kind of firstKind()) {
     for (const path of ['/user_devices', one, `${one}/file`]) {
       const { status, text } = await ann.get(path);
       t.is(status, 200, path);
-      t.false(/method="post"(?! action="\/sign_out")/.test(text), `${path} has no form`);
+      t.false(
+        /method="post"(?! action="[^"]*\/(sign_out|switch_off)")/.test(text),
+        `${path} has no form but that for a lost device`,
+      );
       t.false(text.includes('/edit') || text.includes('/new'), path);
     }
     const before = device.get();
     for (const path of ['/user_devices/new', `${one}/edit`])
       t.is((await ann.get(path)).status, 403);
-    const fields = { name: 'x', ...BY_DEFAULT, public_key: newKey(), hash: 'ab'.repeat(32) };
+    const fields = { name: 'x', public_key: newKey(), hash: 'ab'.repeat(32) };
     for (const path of [
       '/user_devices/new',
       `${one}/edit`,
@@ -322,14 +445,14 @@ for (const kind of firstKind()) {
     await configure(server, { allow_unprivileged_device_configuration: false });
     const ann = await visit(server, ANN);
     t.false((await ann.get('/user_devices/new')).text.includes('Network settings'));
-    const fields = { name: 'a', use_default_endpoint: '', endpoint: 'evil.example', mtu: 'x' };
+    const fields = { name: 'a', endpoint: 'evil.example', mtu: 'x' };
     const device = await addOwn(server, ann, fields);
     await ann.post(`/user_devices/${device.id}/edit`, { ...fields, name: 'b', description: 'c' });
     await device.reload();
     t.deepEqual([device.name, device.description], ['b', 'c']);
     t.deepEqual([device.use_default_endpoint, device.endpoint, device.mtu], [true, null, null]);
     const admin = await visit(server, 'root@example.com', 'admin');
-    const his = await addOwn(server, admin, { use_default_endpoint: '', endpoint: 'x.example' });
+    const his = await addOwn(server, admin, { endpoint: 'x.example' });
     t.is(his.endpoint, 'x.example', 'administrators are not bound');
   });
 
@@ -357,7 +480,7 @@ for (const kind of firstKind()) {
     const ann = await visit(server, ANN);
     const { id } = await addOwn(server, ann, { name: 'kept' });
     const one = `/user_devices/${id}`;
-    const fields = { name: 'x', ...BY_DEFAULT, public_key: newKey() };
+    const fields = { name: 'x', public_key: newKey() };
     for (const path of [
       '/user_devices/new',
       `${one}/edit`,

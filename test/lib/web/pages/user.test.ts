@@ -13,32 +13,38 @@ for (const kind of firstKind()) {
   test(`${kind}: only administrators can see and change a user`, async (t) => {
     const console = await openConsole(t, kind);
     const here = `/users/${console.plainUser.id}`;
-    const forms = ['', '/enable', '/unlock', '/disable', '/reset_second_factors', '/delete'];
+    const forms = ['/edit', '/enable', '/unlock', '/disable', '/reset_second_factors', '/delete'];
     forms.push('/left', '/sessions/end');
-    await checkGuard(t, console, { pages: [here], forms: forms.map((form) => here + form) });
+    const pages = ['', '/traffic', '/sign_in', '/edit'].map((page) => here + page);
+    await checkGuard(t, console, { pages, forms: forms.map((form) => here + form) });
     const { disabled_at, email } = await personOf(console.database, 'user@example.com');
     t.deepEqual([disabled_at, email], [null, 'user@example.com']);
     for (const id of ['x', '00000000-0000-0000-0000-000000000000', '%00'])
       for (const form of forms) {
         const path = `/users/${id}${form}`;
-        if (form === '') t.is((await console.admin.get(path)).status, 404, path);
         t.is((await console.admin.post(path)).status, 404, path);
       }
+    for (const page of ['', '/traffic', '/sign_in', '/edit'])
+      t.is((await console.admin.get(`/users/x${page}`)).status, 404, page);
   });
 
   test(`${kind}: a user is changed and promoted, and errors are shown at their fields`, async (t) => {
     const { admin, database, plainUser } = await openConsole(t, kind);
     const here = `/users/${plainUser.id}`;
-    await admin.get(here);
-    const changed = await admin.post(here, { email: 'else@example.com', role: 'admin' });
+    const form = await admin.get(`${here}/edit`);
+    t.true(form.text.includes(`<a href="${here}/edit" aria-current="page">Settings</a>`));
+    const changed = await admin.post(`${here}/edit`, { email: 'else@example.com', role: 'admin' });
     t.is(changed.location, here, changed.text);
     const user = await personOf(database, 'else@example.com');
     t.is(user.role, 'admin');
     t.is(user.password_hash, plainUser.password_hash, 'left empty, it stays');
-    const refused = await admin.post(here, { email: 'boss@example.com', role: 'admin' });
+    const refused = await admin.post(`${here}/edit`, { email: 'boss@example.com', role: 'admin' });
     t.is(refused.status, 422);
     t.true(refused.text.includes('This is already in use'));
     t.true(refused.text.includes('value="boss@example.com"'));
+    t.true(refused.text.includes(`<a href="${here}/edit" aria-current="page">Settings</a>`));
+    const old = await admin.get(`${here}?range=14d`);
+    t.is(old.location, `${here}/traffic?range=14d`, 'the traffic was there once');
   });
 
   test(`${kind}: the provider that made an administrator is named`, async (t) => {
@@ -47,7 +53,7 @@ for (const kind of firstKind()) {
       role: 'admin',
       role_provider: 'oidc/okta',
     });
-    t.regex((await admin.get('/users')).text, /<small class="below">Administrator, by okta</);
+    t.regex((await admin.get('/users')).text, /<small class=below>Administrator, by okta</);
     const because = /Administrator because of<\/dt><dd>the identity provider oidc\/okta</;
     t.regex((await admin.get(`/users/${id}`)).text, because);
     t.notRegex((await admin.get(`/users/${adminUser.id}`)).text, because);
@@ -56,10 +62,10 @@ for (const kind of firstKind()) {
   test(`${kind}: nobody can change their own role, whatever they send`, async (t) => {
     const { admin, database, adminUser } = await openConsole(t, kind);
     const here = `/users/${adminUser.id}`;
-    const page = await admin.get(here);
+    const page = await admin.get(`${here}/edit`);
     t.true(page.text.includes('You cannot change your own role.'));
     t.regex(page.text, /<select[^>]*name="role"[^>]* disabled/);
-    await admin.post(here, { email: 'boss@example.com', role: 'unprivileged' });
+    await admin.post(`${here}/edit`, { email: 'boss@example.com', role: 'unprivileged' });
     t.is((await personOf(database, 'boss@example.com')).role, 'admin');
     await admin.post(`${here}/disable`);
     const after = await admin.get(here);
@@ -88,7 +94,7 @@ for (const kind of firstKind()) {
     await lock();
     const password = 'a new password for them';
     const fields = { email: plainUser.email, role: 'unprivileged', password };
-    await admin.post(here, { ...fields, password_confirmation: password });
+    await admin.post(`${here}/edit`, { ...fields, password_confirmation: password });
     t.is((await readWaits(database, [plainUser])).size, 0, 'a new password ends it too');
   });
 
@@ -169,7 +175,7 @@ for (const kind of firstKind()) {
     const sessions = () =>
       database.models.Session.findAll({ where: { user_id: plainUser.id }, order: [['id', 'ASC']] });
     const [first] = await sessions();
-    const text = (await admin.get(here)).text;
+    const text = (await admin.get(`${here}/sign_in`)).text;
     t.is(text.match(/name="session" value="/g)?.length, 2);
     await admin.post(`${here}/sessions/end`, { session: String(first?.id) });
     t.deepEqual((await sessions()).length, 1);

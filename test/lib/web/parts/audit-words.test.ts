@@ -139,8 +139,8 @@ for (const kind of databaseKinds())
     const device = await addDevice(database, user, { name: 'laptop' });
     const rule = await addRule(database, { destination: '10.0.0.0/8' });
     const found = await presentNames(database, [
-      entry({ user_id: user.id, record_id: device.id }),
-      entry({ user_id: null, record_id: rule.id }),
+      entry({ user_id: user.id, kind: 'device', record_id: device.id }),
+      entry({ user_id: null, kind: 'rule', record_id: rule.id }),
     ]);
     t.deepEqual(Object.fromEntries(found), {
       [rule.id]: '10.0.0.0/8',

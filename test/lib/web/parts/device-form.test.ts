@@ -38,12 +38,11 @@ test('lists are read with commas, spaces and lines between', (t) => {
     description: 'x',
     routes: '10.77.0.0/16, 2001:db8:77::/48',
     limit_down: '64000',
-    use_default_mtu: 'true',
-    mtu: '1400',
+    mtu: ' ',
     allowed_ips: '10.0.0.0/8,\r\n 192.0.2.1\t,,fd00::/8 ',
-    dns: ' ',
+    dns: ' None ',
     endpoint: ' host ',
-    persistent_keepalive: '',
+    persistent_keepalive: 'none',
   };
   t.deepEqual(deviceInput(typedDevice({ payload }), EVERYTHING), {
     name: ' laptop ',
@@ -77,8 +76,8 @@ test('an owner sets name and description, whatever was sent', (t) => {
 
 test('a text is for administrators alone, unless its question says that owners may set it', (t) => {
   const questions = {
-    note: { label: 'Note' },
-    name: { label: 'Name', ownersMaySet: true },
+    note: { label: 'device.mtu' },
+    name: { label: 'field.name', ownersMaySet: true },
   } as const;
   t.deepEqual(textsFor(EVERYTHING, questions), ['note', 'name']);
   t.deepEqual(textsFor(owner, questions), ['name']);
@@ -96,17 +95,18 @@ test('the form of a device holds its own values, and none behind a default', (t)
   };
   const { name, description, settings } = typedFrom(device);
   t.deepEqual([name, description], ['laptop', '']);
-  t.deepEqual(settings.allowed_ips, { usesDefault: false, text: '0.0.0.0/0, ::/0' });
-  t.deepEqual(settings.mtu, { usesDefault: false, text: '' });
-  t.deepEqual(settings.endpoint, { usesDefault: true, text: '' });
+  t.is(settings.allowed_ips, '0.0.0.0/0, ::/0');
+  t.is(settings.mtu, 'none', 'of its own, whatever the default is');
+  t.is(settings.endpoint, '');
 });
 
 test('errors stand at their fields, those of a flag at its setting', (t) => {
   const errors = { name: ['n'], base: ['b'], dns: ['d'], use_default_dns: ['f'], user_id: ['u'] };
-  const view = deviceFormView(UNTYPED, DEFAULTS, { ...EVERYTHING, errors }) as {
-    texts: { name: string; errors: string[] }[];
+  const inherited = { limit_up: '10 Mbit/s · of the user' };
+  const view = deviceFormView(UNTYPED, DEFAULTS, { ...EVERYTHING, errors, inherited }) as {
+    texts: { name: string; errors: string[]; placeholder?: string }[];
     base: string[];
-    settings: { name: string; errors: string[]; fallback: string }[];
+    settings: { name: string; errors: string[]; placeholder: string }[];
   };
   t.deepEqual(
     view.texts.map((text) => [text.name, text.errors]),
@@ -121,9 +121,10 @@ test('errors stand at their fields, those of a flag at its setting', (t) => {
   t.deepEqual(view.base, ['b']);
   const byName = Object.fromEntries(view.settings.map((one) => [one.name, one]));
   t.deepEqual(byName['dns']?.errors, ['d', 'f']);
-  t.is(byName['dns']?.fallback, 'nothing');
-  t.is(byName['allowed_ips']?.fallback, '0.0.0.0/0, ::/0');
-  t.is(byName['persistent_keepalive']?.fallback, '0');
+  t.is(view.texts.at(-1)?.placeholder, '10 Mbit/s · of the user');
+  t.is(byName['dns']?.placeholder, 'none · the client default');
+  t.is(byName['allowed_ips']?.placeholder, '0.0.0.0/0, ::/0 · the client default');
+  t.is(byName['persistent_keepalive']?.placeholder, '0 · the client default');
   const narrow = deviceFormView(UNTYPED, DEFAULTS, owner);
   t.deepEqual((narrow as { settings: unknown[] }).settings, []);
 });

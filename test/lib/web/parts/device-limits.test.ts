@@ -1,7 +1,7 @@
 // The limits that the pages of a device show: the first who says one counts, each way by itself.
 
 import test from 'ava';
-import { limitLines } from '../../../../lib/web/parts/device-limits.ts';
+import { inheritedLimits, limitLines } from '../../../../lib/web/parts/device-limits.ts';
 
 const NONE = { limit_down: null, limit_up: null };
 const UNSAID = { default_limit_down: null, default_limit_up: null };
@@ -29,4 +29,17 @@ test('the device says it, else its owner, else the settings', (t) => {
     ['64.001 kbit/s', 'of the user'],
     ['100 Gbit/s', null],
   ]);
+});
+
+test('an empty field of a device says what it inherits, and of whom', (t) => {
+  const all = { default_limit_down: 100_000_000, default_limit_up: null };
+  t.deepEqual(inheritedLimits(undefined, all), {
+    limit_down: '100 Mbit/s · by default',
+    limit_up: 'no limit',
+  });
+  const owner = { limit_down: null, limit_up: 64_000 };
+  t.deepEqual(inheritedLimits(owner, all), {
+    limit_down: '100 Mbit/s · by default',
+    limit_up: '64 kbit/s · of the user',
+  });
 });

@@ -69,9 +69,11 @@ test('a device is shown as on, off or ended, with the times that pages show', (t
     ['off', at(-1), at(-1)],
   ];
   for (const [state, disabled_at, expires_at] of rows)
-    t.deepEqual(switchView({ disabled_at, expires_at }, NOW), {
+    t.deepEqual(switchView({ disabled_at, disabled_by: null, expires_at }, NOW), {
       state,
       disabledAt: disabled_at?.toISOString() ?? null,
+      isOffByOwner: false,
+      isHeld: state !== 'on',
       ends: expires_at?.toISOString() ?? null,
     });
 });

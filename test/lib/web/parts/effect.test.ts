@@ -21,11 +21,6 @@ const NOTHING: ChangeEffect = {
 const DEVICE = {
   description: '',
   ipv6: 'fd00::9:9',
-  use_default_allowed_ips: 'true',
-  use_default_dns: 'true',
-  use_default_endpoint: 'true',
-  use_default_mtu: 'true',
-  use_default_persistent_keepalive: 'true',
 };
 
 interface Scene extends Console {
@@ -93,7 +88,7 @@ function formsOf({
     [`/devices/${laptop}/switches`, { do: 'off' }, false],
     [`/devices/${laptop}/switches`, { do: 'expire', expires_at: '2026-01-01T00:00' }, false],
     [
-      `/users/${plainUser.id}`,
+      `/users/${plainUser.id}/edit`,
       { email: 'user@example.com', role: 'unprivileged', quota: '2000000' },
       true,
     ],

@@ -35,11 +35,11 @@ for (const kind of firstKind()) {
       `<td role="cell" class="number" data-label="${name}" data-count="${count}"><span>${words}</span></td>`;
     for (const [path, cells] of [
       [
-        `/devices/${device.id}`,
+        `/devices/${device.id}/connections`,
         cell('Download', 2_000_000, '2.0\u00a0MB') + cell('Upload', 1_500, '1.5\u00a0kB'),
       ],
       [
-        `/users/${plainUser.id}`,
+        `/users/${plainUser.id}/traffic`,
         cell('Download', 2_000_000, '2.0\u00a0MB') + cell('Upload', 1_500, '1.5\u00a0kB'),
       ],
       [
@@ -62,10 +62,10 @@ for (const kind of firstKind()) {
       t.true(page.text.includes(`<a href="${path}?range=24h#history" aria-current="page">`), path);
       checkText(t, page, path);
       const hour = await admin.get(`${path}?range=1h`);
-      t.true(hour.text.includes('No traffic in the last 1 hour.'), path);
+      t.true(hour.text.includes('No traffic in the last hour.'), path);
       t.false(hour.text.includes('data-history'));
       t.false(hour.text.includes('/traffic.csv'));
-      const file = `${path}/traffic.csv?range=24h`;
+      const file = `${path.replace(/\/(connections|traffic)$/, '')}/traffic.csv?range=24h`;
       t.true(page.text.includes(`<a href="${file}" download>Download as CSV</a>`), path);
       const days = await admin.get(`${path}?range=14d`);
       t.regex(days.text, /data-step="3600"/);
@@ -75,6 +75,17 @@ for (const kind of firstKind()) {
       t.true(unknown.text.includes(line('')), 'an unknown time is that of the beginning');
       t.false(unknown.text.includes('<script>'));
     }
+  });
+
+  test(`${kind}: where packets were only refused, no chart is drawn, and the table has them`, async (t) => {
+    const { admin, database } = await openConsole(t, kind);
+    const refused = { start: ten(nowS() - 7_200), counts: [77], subject: 'rule_drop' };
+    await recordHistory(database, GATEWAY, 'refusal', [refused]);
+    const { text } = await admin.get('/dashboard');
+    t.true(text.includes('No traffic in the last 24 hours.'));
+    t.false(text.includes('data-history'));
+    t.true(text.includes('data-count="77"'));
+    t.true(text.includes('/traffic.csv'));
   });
 
   test(`${kind}: the last hour has sixty points, which a file has too`, async (t) => {
@@ -88,7 +99,11 @@ for (const kind of firstKind()) {
     const bytes = { rxBytes: 9, txBytes: 9, rxInnerBytes: 7, txInnerBytes: 2_000 };
     const peer = { publicKey: id, latestHandshakeMs: null, endpoint: null, ...bytes };
     recent.observe({ peers: [peer], rules: [], drops: {}, forgotten: {} });
-    for (const path of ['/dashboard', `/devices/${id}`, `/users/${plainUser.id}`]) {
+    for (const path of [
+      '/dashboard',
+      `/devices/${id}/connections`,
+      `/users/${plainUser.id}/traffic`,
+    ]) {
       const { text } = await admin.get(`${path}?range=1h`);
       const [, from, to] = text.match(/data-from="(\d+)" data-to="(\d+)" data-step="60"/) ?? [];
       t.is(Number(to) - Number(from), 3_600, path);
@@ -100,7 +115,7 @@ for (const kind of firstKind()) {
     t.regex(file, /,7,2000\r\n/);
     await registerGateway(database, { id: 'there', name: 'paris', startedAt: new Date() });
     const page = await admin.get('/dashboard?range=1h');
-    t.true(page.text.includes('data-title="Traffic at this gateway of the last 1 hour"'));
+    t.true(page.text.includes('data-title="Traffic at this gateway of the last hour"'));
     t.true(page.text.includes('The last hour is what this gateway carried.'));
     const day = await admin.get('/dashboard?range=24h');
     t.false(day.text.includes('what this gateway carried'));
@@ -109,11 +124,15 @@ for (const kind of firstKind()) {
   test(`${kind}: where no history is kept, no page has one`, async (t) => {
     const { admin, database, plainUser } = await openConsole(t, kind, { HISTORY_RETENTION: 'off' });
     const { id } = await addDevice(database, plainUser);
-    for (const path of ['/dashboard', `/devices/${id}`, `/users/${plainUser.id}`]) {
+    for (const path of [
+      '/dashboard',
+      `/devices/${id}/connections`,
+      `/users/${plainUser.id}/traffic`,
+    ]) {
       const { status, text } = await admin.get(path);
       t.is(status, 200);
       t.false(text.includes('Traffic over time'), path);
-      t.false(text.includes('>Connections<'), path);
+      t.false(text.includes('<h2 id="connections">'), path);
     }
     t.false((await admin.get('/rules/new')).text.includes('Traffic over time'));
   });
@@ -121,7 +140,7 @@ for (const kind of firstKind()) {
   test(`${kind}: the page of a device lists its connections`, async (t) => {
     const { admin, database, plainUser } = await openConsole(t, kind);
     const { id } = await addDevice(database, plainUser);
-    t.true((await admin.get(`/devices/${id}`)).text.includes('Never connected'));
+    t.true((await admin.get(`/devices/${id}/connections`)).text.includes('Never connected'));
     const over = {
       id: newId(),
       deviceId: id,
@@ -141,7 +160,7 @@ for (const kind of firstKind()) {
       reason: null,
     };
     await recordConnections(database, [over, lasting]);
-    const page = await admin.get(`/devices/${id}`);
+    const page = await admin.get(`/devices/${id}/connections`);
     const from = page.text.indexOf('2026-11-26T00:00:00.000Z');
     t.true(from > 0 && from < page.text.indexOf('2026-11-25T00:00:00.000Z'));
     for (const part of ['2026-11-25T01:00:00.000Z', '[2001:db8::1]:7', 'It was silent.'])

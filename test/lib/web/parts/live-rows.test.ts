@@ -12,7 +12,8 @@ import { fakeLive, flowOf, refusalOf } from '../../../support/observe/fake-gatew
 for (const kind of databaseKinds())
   test(`${kind}: a row has the names of devices and rules`, async (t) => {
     const database = await openDatabase(t, kind);
-    const device = await addDevice(database, (await addUser(database)).id, { name: 'laptop' });
+    const owner = await addUser(database, { email: 'ann@a.example' });
+    const device = await addDevice(database, owner.id, { name: 'laptop' });
     const rule = await addRule(database, { destination: '10.0.0.0/8' });
     const live = fakeLive('g', { deviceIdOf: () => device.id });
     const flow = showFlow(live, flowOf('key', { by: 'rule', rule: rule.id }));
@@ -22,9 +23,11 @@ for (const kind of databaseKinds())
     const drop = { text: 'Drop 10.0.0.0/8', href: `/rules/${rule.id}` };
     const [from, , by] = flowRow(flow, names);
     t.like(from as object, laptop);
+    const place = `${flow.source}:${flow.source_port}`;
+    t.like(from as object, { help: `ann@a.example · ${place}` }, 'whose laptop');
     t.like(by as object, drop);
     const [, who, , why] = refusalRow(refusal, names);
-    t.like(who as object, laptop);
+    t.like(who as object, { ...laptop, help: 'ann@a.example' });
     t.like(why as object, drop);
     const none = await namesOf(database, []);
     t.like(flowRow(flow, none)[2] as object, { text: 'a rule that is gone' });

@@ -1,7 +1,11 @@
 // How people name a device: by name, address in the tunnel, or id.
 
 import test from 'ava';
-import { namedDevice, wordForDevice } from '../../../../lib/web/parts/named-device.ts';
+import {
+  namedDevice,
+  offeredDevices,
+  wordForDevice,
+} from '../../../../lib/web/parts/named-device.ts';
 import { addDevice, addUser } from '../../../models/fixtures.ts';
 import { firstKind, openDatabase } from '../../../support/database/databases.ts';
 
@@ -27,8 +31,34 @@ for (const kind of firstKind())
     t.is(none, null);
     t.deepEqual(error, {
       code: 'severalDevices',
-      values: { addresses: '100.64.0.7, 100.64.0.9' },
+      values: { addresses: `100.64.0.7 (${ann.email}), 100.64.0.9 (b@b.example)` },
     });
+  });
+
+for (const kind of firstKind())
+  test(`${kind}: a field offers devices with their owners, ten at most, by name or owner`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const ann = await addUser(database, { email: 'ann@a.example', name: 'Ann Archer' });
+    const bob = await addUser(database, { email: 'bob@b.example' });
+    await addDevice(database, bob, { name: 'phone', ipv4: '100.64.0.9' });
+    const { id } = await addDevice(database, ann, { name: 'phone', ipv4: null, ipv6: null });
+    await addDevice(database, ann, { name: 'laptop', ipv4: '100.64.0.7' });
+    const laptop = {
+      value: '100.64.0.7',
+      label: 'laptop · ann@a.example · Ann Archer · 100.64.0.7',
+    };
+    const phone = { value: id, label: `phone · ann@a.example · Ann Archer · ${id}` };
+    t.deepEqual(await offeredDevices(database, ' ANN@'), [laptop, phone]);
+    t.deepEqual(await offeredDevices(database, 'bob'), [
+      { value: '100.64.0.9', label: 'phone · bob@b.example · 100.64.0.9' },
+    ]);
+    t.deepEqual(await offeredDevices(database, '%'), []);
+    for (let i = 0; i < 12; i += 1)
+      await addDevice(database, bob, { name: `kiosk-${i}`, ipv4: `100.64.1.${i}` });
+    t.is((await offeredDevices(database, 'kiosk')).length, 10);
+    t.is((await offeredDevices(database, '')).length, 10);
+    for (const { value } of await offeredDevices(database, 'phone'))
+      t.truthy((await namedDevice(database, value)).id, 'what is offered names one device');
   });
 
 for (const kind of firstKind())

@@ -20,10 +20,14 @@ for (const kind of firstKind()) {
     t.is(await ownerIdOf(database, ''), '');
   });
 
-  test(`${kind}: e-mails are offered in their order, and none if there are many`, async (t) => {
+  test(`${kind}: people are offered by e-mail with their names, and none if there are many`, async (t) => {
     const database = await openDatabase(t, kind);
-    for (const email of ['bob@example.com', 'Ann@example.com']) await addUser(database, { email });
-    t.deepEqual(await suggestedOwners(database), ['Ann@example.com', 'bob@example.com']);
+    await addUser(database, { email: 'bob@example.com' });
+    await addUser(database, { email: 'Ann@example.com', name: 'Ann <b>Archer' });
+    t.deepEqual(await suggestedOwners(database), [
+      { value: 'Ann@example.com', label: 'Ann@example.com · Ann <b>Archer' },
+      { value: 'bob@example.com' },
+    ]);
     for (let i = 0; i < 99; i += 1) await addUser(database, { email: `u${i}@example.com` });
     t.deepEqual(await suggestedOwners(database), []);
   });

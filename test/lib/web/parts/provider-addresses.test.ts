@@ -18,7 +18,7 @@ test('an OpenID provider needs the redirect and the post-logout address', (t) =>
   ]);
   const [redirect] = values('oidc', oidcEntry({ redirect_uri: 'https://a.example/b' }), settings);
   t.is(redirect, 'https://a.example/b');
-  t.is(values('oidc', null, settings)[0], 'https://vpn.example.com/auth/oidc/{id}/callback/');
+  t.is(values('oidc', {}, settings)[0], 'https://vpn.example.com/auth/oidc/{id}/callback/');
 });
 
 test('a SAML provider needs the address of our metadata, or their contents', (t) => {
@@ -29,5 +29,5 @@ test('a SAML provider needs the address of our metadata, or their contents', (t)
     'https://other.example/saml/sp/consume/saml-idp',
     'https://other.example/saml/sp/logout/saml-idp',
   ]);
-  t.is(values('saml', null, settings)[0], 'https://vpn.example.com/auth/saml/sp/metadata/{id}');
+  t.is(values('saml', {}, settings)[0], 'https://vpn.example.com/auth/saml/sp/metadata/{id}');
 });

@@ -36,16 +36,16 @@ for (const kind of firstKind()) {
     t.regex((await admin.get(here)).text, /<dt>Traffic this month<\/dt><dd>1\.5\u00a0MB<\/dd>/);
     t.notRegex((await user.get('/user_devices')).text, /this month/);
     const typed = { email, role: 'unprivileged' };
-    const refused = await admin.post(here, { ...typed, quota: '3 GiB' });
+    const refused = await admin.post(`${here}/edit`, { ...typed, quota: '3 GiB' });
     t.is(refused.status, 422);
     t.true(refused.text.includes('“3 GiB” is'), refused.text);
-    t.is((await admin.post(here, { ...typed, quota: '3GB' })).location, here);
+    t.is((await admin.post(`${here}/edit`, { ...typed, quota: '3GB' })).location, here);
     t.regex((await admin.get(here)).text, /<dd>1\.5\u00a0MB of 3\.0\u00a0GB<\/dd>/);
     t.regex(
       (await user.get('/user_devices')).text,
       /You used 1\.5\u00a0MB of 3\.0\u00a0GB this month\./,
     );
-    t.is((await admin.post(here, { ...typed, quota: '' })).location, here);
+    t.is((await admin.post(`${here}/edit`, { ...typed, quota: '' })).location, here);
     await admin.get('/settings/limits');
     const saved = await admin.post('/settings/limits', { default_quota: '1000000' });
     t.is(saved.status, 303, saved.text);

@@ -33,6 +33,42 @@ for (const kind of firstKind()) {
     );
   });
 
+  test(`${kind}: a refused packet offers those alone for whom a rule lets it pass`, async (t) => {
+    const { admin, database, plainUser } = await openConsole(t, kind);
+    const device = await addDevice(database, plainUser.id, { name: 'laptop' });
+    await write(database, async (transaction) => {
+      const group = await database.models.Group.create({ name: 'staff' }, { transaction });
+      const membership = { group_id: group.id, user_id: plainUser.id };
+      await database.models.GroupMembership.create(membership, { transaction });
+    });
+    const offersFor = async (packet: Record<string, string>): Promise<string[]> => {
+      const query = new URLSearchParams({ device_id: device.id, ...packet });
+      const { text } = await admin.get(`/rules/new?${query.toString()}`);
+      return [...text.matchAll(/<a class="chip [^>]*>([^<]+)</g)].map(([, who = '']) => who);
+    };
+    const ssh = { destination: '10.9.0.5', protocol: 'tcp', port: '22' };
+    const ping = { destination: '10.9.0.5', protocol: 'icmp' };
+    const all = ['user@example.com', 'group staff', 'everyone'];
+    t.deepEqual(await offersFor(ssh), all, 'nothing but the default action refuses it');
+    await addRule(database, { action: 'drop', destination: '10.9.0.0/16' });
+    t.deepEqual(await offersFor(ssh), all, 'a rule with a port is asked before that of everyone');
+    await addRule(database, {
+      action: 'drop',
+      destination: '10.9.0.0/16',
+      user_id: plainUser.id,
+    });
+    t.deepEqual(await offersFor(ssh), ['user@example.com'], 'their own drop is asked first');
+    t.deepEqual(await offersFor(ping), ['user@example.com']);
+    t.deepEqual(await offersFor({ ...ssh, destination: '10.8.0.5' }), all);
+    for (const unclear of [
+      { port: '0' },
+      { port: '99999' },
+      { destination: 'x' },
+      { protocol: '47' },
+    ])
+      t.deepEqual(await offersFor({ ...ssh, ...unclear }), all, JSON.stringify(unclear));
+  });
+
   test(`${kind}: a rule is copied into the form of a new one`, async (t) => {
     const { admin, database, plainUser } = await openConsole(t, kind);
     const { id } = await addRule(database, {

@@ -45,12 +45,34 @@ for (const kind of databaseKinds())
       const read = await readWhose(database, text);
       t.deepEqual(read, { user_id: whose.user_id ?? '', group_id: whose.group_id ?? '' }, text);
     }
-    t.deepEqual(await offeredWhose(database, 'ann'), ['group ann@example.com', 'ann@example.com']);
-    t.deepEqual(await offeredWhose(database, 'group st'), ['group staff']);
-    t.deepEqual((await offeredWhose(database, ''))[0], 'everyone');
+    const plain = (value: string) => ({ value, label: value });
+    t.deepEqual(await offeredWhose(database, 'ann'), [
+      plain('group ann@example.com'),
+      plain('ann@example.com'),
+    ]);
+    t.deepEqual(await offeredWhose(database, 'group st'), [plain('group staff')]);
+    t.deepEqual((await offeredWhose(database, ''))[0], plain('everyone'));
     for (let i = 0; i < 12; i += 1) await addUser(database);
     t.is((await offeredWhose(database, '')).length, 10);
   });
+
+for (const kind of databaseKinds()) {
+  test(`${kind}: a person is offered by e-mail and name, and chosen by the e-mail alone`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const boss = await addUser(database, { email: 'b@example.com', name: 'everyone' });
+    await addUser(database, { email: 'smith@example.com', name: 'b@example.com' });
+    const label = 'b@example.com · everyone';
+    t.deepEqual(await offeredWhose(database, 'every'), [
+      { value: 'everyone', label: 'everyone' },
+      { value: 'b@example.com', label },
+    ]);
+    const [first, second] = await offeredWhose(database, 'B@');
+    t.deepEqual(first, { value: 'b@example.com', label });
+    t.deepEqual(second, { value: 'smith@example.com', label: 'smith@example.com · b@example.com' });
+    t.is((await readWhose(database, first?.value ?? '')).user_id, boss.id);
+    t.deepEqual(await readWhose(database, 'everyone'), { user_id: '', group_id: '' });
+  });
+}
 
 test('errors of both fields of the API stand at the one field', (t) => {
   t.deepEqual(whoseErrors({ user_id: [messages.absent] }, 'x'), {

@@ -14,7 +14,7 @@ test('a way to sign in has a name', (t) => {
 test('a session that is idle for too long is not shown', async (t) => {
   const { admin, database, plainUser } = await openConsole(t, 'sqlite');
   const shown = async () => {
-    const { text } = await admin.get(`/users/${plainUser.id}`);
+    const { text } = await admin.get(`/users/${plainUser.id}/sign_in`);
     return text.match(/name="session" value="/g)?.length ?? 0;
   };
   t.is(await shown(), 1);

@@ -20,14 +20,16 @@ export class SlotRing {
   add(slot: number): void {
     if (this.#isListed[slot] !== 0) return;
     this.#isListed[slot] = 1;
-    this.#slots[(this.#first + this.#count++) % this.#slots.length] = slot;
+    const end = this.#first + this.#count++;
+    const room = this.#slots.length;
+    this.#slots[end < room ? end : end - room] = slot;
   }
 
   /** Takes the first slot; 0 where there is none. */
   take(): number {
     if (this.#count === 0) return 0;
     const slot = this.#slots[this.#first]!;
-    this.#first = (this.#first + 1) % this.#slots.length;
+    this.#first = this.#first + 1 < this.#slots.length ? this.#first + 1 : 0;
     this.#count--;
     this.#isListed[slot] = 0;
     return slot;

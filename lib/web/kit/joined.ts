@@ -1,0 +1,21 @@
+// What every page loads, joined to one script and one style sheet: a page is few requests, and its
+// sources stay one concern a file. A script becomes a block of the joined module, so that its names
+// are its own; what it exports, blocks behind it and scripts of single pages import as before.
+
+const IMPORT = /^import \{ ([\w, ]+) \} from \x27\.\/[\w-]+\.js\x27;$/gm;
+const EXPORT = /^export (?=(?:async )?function (\w+))/gm;
+
+/** Joins scripts that import only what scripts before them export, and export only functions. */
+export function joinScripts(sources: readonly string[]): string {
+  const exported = sources.flatMap((source) => namesIn(source));
+  const blocks = sources.map((source) => {
+    const own = source.replaceAll(IMPORT, 'const { $1 } = joined;').replaceAll(EXPORT, '');
+    return `{\n${own}\nObject.assign(joined, { ${namesIn(source).join(', ')} });\n}\n`;
+  });
+  const all = `export const { ${exported.join(', ')} } = joined;\n`;
+  return `const joined = {};\n${blocks.join('')}${all}`;
+}
+
+function namesIn(source: string): string[] {
+  return Array.from(source.matchAll(EXPORT), ([, name = '']) => name);
+}

@@ -1,0 +1,328 @@
+// Lists that pages show live. A list is read once for all pages that show it; each page is sent the
+// cells that are other than those it has, within so many bytes a second. Lists of records keep
+// their rows under the reader: the page says how many rows would be elsewhere, or others, by now.
+
+import { createHash } from 'node:crypto';
+import type { Request } from '@hapi/hapi';
+import { isUuid } from '../../kit/validation/fields.ts';
+import { queryText } from '../kit/searched.ts';
+
+/** What a page of records is sent a second at most, unless one row alone is larger. */
+const EVENT_BYTES = 850;
+/**
+ * What a page of a ranked list is sent: all values of thirty rows take 5,500 bytes, and a row that
+ * comes takes 250 to 450. Such a list is right within about two seconds, also where all rows are
+ * others by then.
+ */
+const RANKED_EVENT_BYTES = 8_000;
+/** The part of them that rows which come may take. */
+const COMING_SHARE = 3 / 4;
+/** What differs from page to page is read for this part of the time at most. */
+const READ_SHARE = 1 / 20;
+const WAIT_MAX_MS = 60_000;
+const MARK_CHARACTERS = 4;
+
+/** A part of a row that changes, as views show it; null: this cell does not change. */
+export type LiveCell = Readonly<Record<string, string | number | boolean | null>> | null;
+
+/** A page that shows a list. */
+export interface LivePage {
+  /** What its address asks for, so that the same rows can be found again. */
+  readonly query: Request['query'];
+  /** The rows that it shows, by key, with the mark of what they hold; '' is not known. */
+  readonly rows: ReadonlyMap<string, string>;
+  /** Who looks at it. */
+  readonly userId: string;
+}
+
+/** What a page could show now. */
+export interface LiveRows {
+  /** Cells by key of the row; a row that is not there any more is left out. */
+  readonly rows: ReadonlyMap<string, readonly LiveCell[]>;
+  /** The keys of the rows that its address finds now, in order; left out: not looked up now. */
+  readonly order?: readonly string[];
+}
+
+/** A list that pages show live. */
+export interface LiveList {
+  /** Whether only administrators may see it. */
+  readonly isForAdministrators: boolean;
+  /** Fails where it cannot be read at all, before a stream begins. */
+  readonly check?: () => void;
+  /** Columns that change. Left out: it lists records, and gets no other rows while it is shown. */
+  readonly ranked?: ReadonlySet<number>;
+  /** Reads it for all pages together. */
+  readonly read: (
+    pages: readonly LivePage[],
+    nowMs: number,
+  ) => Promise<ReadonlyMap<LivePage, LiveRows>>;
+}
+
+/** For views: where the live values of a list come from, and what each of its rows is called. */
+export interface LiveView {
+  readonly path: string;
+  /** The address of the page. */
+  readonly here: string;
+  readonly rows: readonly string[];
+}
+
+/** For views: a list at a path, whose address asks for this. */
+export function liveView(
+  path: string,
+  query: Iterable<readonly [string, string]>,
+  rows: readonly string[],
+): LiveView {
+  const texts = [...query].map(([name, value]): [string, string] => [name, value]);
+  const asked = new URLSearchParams(texts).toString();
+  const suffix = asked === '' ? '' : `?${asked}`;
+  return { path: `${path}/live${suffix}`, here: `${path}${suffix}`, rows };
+}
+
+/**
+ * The row of a page: its key, and a mark of the cells that it was made with. The key is left out
+ * where the menu of the row has it.
+ */
+export function rowName(key: string, cells: readonly LiveCell[]): string {
+  return `${key}.${markOf(cells)}`;
+}
+
+function markOf(cells: readonly LiveCell[]): string {
+  const hash = createHash('sha256').update(JSON.stringify(cells));
+  return hash.digest('base64url').slice(0, MARK_CHARACTERS);
+}
+
+/** The news of one page. */
+export class PageNews {
+  readonly #ranked: LiveList['ranked'];
+  readonly #numbers = new Map<string, number>();
+  readonly #marks: Map<string, string>;
+  /** By key: the cells that the page has. */
+  readonly #sent = new Map<string, LiveCell[]>();
+  #shown: readonly string[];
+  #last = 0;
+  #turn = 0;
+  #changes = 0;
+
+  constructor({ rows }: Pick<LivePage, 'rows'>, { ranked }: Pick<LiveList, 'ranked'>) {
+    this.#ranked = ranked;
+    this.#marks = new Map(rows);
+    this.#shown = [...rows.keys()];
+    for (const key of this.#shown) this.#numbers.set(key, this.#last++);
+  }
+
+  /**
+   * What the page is sent, as JSON: rows by the number of their place among those that it named,
+   * after them in the order in which they came. Null: nothing is new.
+   */
+  next({ rows, order }: LiveRows): string | null {
+    const event: Record<string, unknown> = {};
+    const isRanked = this.#ranked !== undefined;
+    const room = { left: isRanked ? RANKED_EVENT_BYTES : EVENT_BYTES, isFresh: true };
+    const links = new Links();
+    const further = isRanked ? this.#further(rows, room, links) : [];
+    if (further.length > 0) event['rows'] = further;
+    if (links.found.length > 0) event['links'] = links.found;
+    // A row of a ranked list goes with the row that comes in its place, so the list stays full.
+    const gone = this.#goneAmong(rows, isRanked ? this.#numbers.size - rows.size : Infinity);
+    if (gone.length > 0) event['gone'] = gone;
+    room.left -= 4 * gone.length;
+    const cells = this.#cells(rows, room);
+    if (cells.length > 0) event['cells'] = cells;
+    const changes = order === undefined ? this.#changes : changesOf(this.#shown, order);
+    if (changes !== this.#changes) event['changes'] = this.#changes = changes;
+    return Object.keys(event).length === 0 ? null : JSON.stringify(event);
+  }
+
+  #goneAmong(rows: LiveRows['rows'], most: number): number[] {
+    const gone: number[] = [];
+    for (const [key, number] of this.#numbers)
+      if (!rows.has(key) && gone.length < most) {
+        gone.push(number);
+        this.#numbers.delete(key);
+        this.#sent.delete(key);
+        this.#marks.delete(key);
+      }
+    return gone;
+  }
+
+  /** Rows that the page has not yet, as far as their share of the room lets them in. */
+  #further(rows: LiveRows['rows'], room: Room, links: Links): unknown[] {
+    const further: unknown[] = [];
+    const share = { ...room, left: room.left * COMING_SHARE };
+    for (const [key, cells] of rows) {
+      if (this.#numbers.has(key)) continue;
+      const before = links.found.length;
+      const row = [this.#last, key, cells.map((cell) => links.short(cell))];
+      if (!takes(share, [row, links.found.slice(before)])) {
+        links.found.length = before;
+        break;
+      }
+      this.#numbers.set(key, this.#last++);
+      this.#sent.set(key, [...cells]);
+      further.push(row);
+    }
+    room.left -= room.left * COMING_SHARE - share.left;
+    room.isFresh = share.isFresh;
+    return further;
+  }
+
+  /** Cells that are other than those that the page has; who has waited for room comes first. */
+  #cells(rows: LiveRows['rows'], room: Room): unknown[] {
+    const known = [...this.#numbers];
+    const first = this.#turn % Math.max(1, known.length);
+    const found: unknown[] = [];
+    for (const [i, [key, number]] of [...known.slice(first), ...known.slice(0, first)].entries())
+      for (const { column, cell, change } of this.#newsOf(key, rows.get(key) ?? [])) {
+        const one = [number, column, change];
+        if (!takes(room, one)) {
+          this.#turn = first + i;
+          return found;
+        }
+        const sent = this.#sent.get(key) ?? [];
+        sent[column] = cell;
+        this.#sent.set(key, sent);
+        found.push(one);
+      }
+    return found;
+  }
+
+  #newsOf(key: string, cells: readonly LiveCell[]): News[] {
+    // What the page was made with it has.
+    const mark = this.#marks.get(key);
+    this.#marks.delete(key);
+    if (mark !== undefined && mark === markOf(cells)) this.#sent.set(key, [...cells]);
+    const sent = this.#sent.get(key) ?? [];
+    return cells.flatMap((cell, column) => {
+      if (cell === null || this.#ranked?.has(column) === false) return [];
+      const change = changeOf(sent[column] ?? null, cell);
+      return change === null ? [] : [{ column, cell, change }];
+    });
+  }
+}
+
+/** The links of one event: each record is named once, however many rows lead to it. */
+class Links {
+  readonly found: (readonly [text: string, href: string])[] = [];
+
+  /** A cell with the number of its link in place of the link. */
+  short(cell: LiveCell): LiveCell {
+    const { text, href, ...others } = cell ?? {};
+    // A search leads from one row alone.
+    if (typeof text !== 'string' || typeof href !== 'string' || href.includes('?')) return cell;
+    const known = this.found.findIndex(([one, other]) => one === text && other === href);
+    const link = known === -1 ? this.found.push([text, href]) - 1 : known;
+    return { link, ...others };
+  }
+}
+
+interface News {
+  readonly column: number;
+  readonly cell: LiveCell;
+  readonly change: object;
+}
+
+/** What fits into an event; the first thing always does. */
+interface Room {
+  left: number;
+  isFresh: boolean;
+}
+
+function takes(room: Room, one: unknown): boolean {
+  const size = Buffer.byteLength(JSON.stringify(one)) + 1;
+  if (size > room.left && !room.isFresh) return false;
+  room.left -= size;
+  room.isFresh = false;
+  return true;
+}
+
+/** The parts of a cell that differ; null: none do. */
+function changeOf(before: LiveCell, cell: NonNullable<LiveCell>): object | null {
+  const names = new Set([...Object.keys(before ?? {}), ...Object.keys(cell)]);
+  const changed = [...names].filter((name) => before?.[name] !== cell[name]);
+  if (changed.length === 0) return null;
+  return Object.fromEntries(changed.map((name) => [name, cell[name] ?? null]));
+}
+
+/** How many rows would be elsewhere, or others: all but the longest run that keeps its order. */
+export function changesOf(shown: readonly string[], order: readonly string[]): number {
+  const places = new Map(shown.map((key, place) => [key, place]));
+  /** By length: the least place that ends a rising run of that length. */
+  const ends: number[] = [];
+  for (const key of order) {
+    const place = places.get(key);
+    if (place === undefined) continue;
+    const at = ends.findIndex((end) => end > place);
+    ends[at === -1 ? ends.length : at] = place;
+  }
+  return Math.max(shown.length, order.length) - ends.length;
+}
+
+/**
+ * Reads for the pages of one address at a time, so that pages which ask for different things cost
+ * no more than pages which ask for the same.
+ */
+export class Turns {
+  #lastKey = '';
+  #fromMs = 0;
+
+  /** What is read for one of these keys, and for which; null: it is too early. */
+  async next<Found>(
+    keys: Iterable<string>,
+    nowMs: number,
+    read: (key: string) => Promise<Found>,
+  ): Promise<{ readonly key: string; readonly found: Found } | null> {
+    // A clock that is set back must not end it.
+    const waitsMs = this.#fromMs - nowMs;
+    if (waitsMs > 0 && waitsMs < WAIT_MAX_MS) return null;
+    const all = [...new Set(keys)].toSorted();
+    const key = all.find((one) => one > this.#lastKey) ?? all[0];
+    if (key === undefined) return null;
+    this.#lastKey = key;
+    const begun = performance.now();
+    const found = await read(key);
+    this.#fromMs = nowMs + (performance.now() - begun) / READ_SHARE;
+    return { key, found };
+  }
+}
+
+/** What a list of records reads. */
+export interface RecordsRead {
+  /** The cells of those records that are there, by id. */
+  readonly cellsOf: (
+    ids: readonly string[],
+    nowMs: number,
+  ) => Promise<ReadonlyMap<string, readonly LiveCell[]>>;
+  /** The ids that an address finds. */
+  readonly idsAt: (request: Pick<Request, 'query'>) => Promise<readonly string[]>;
+}
+
+/** A list of records, for administrators. */
+export function recordList({ cellsOf, idsAt }: RecordsRead): LiveList {
+  const turns = new Turns();
+  return {
+    isForAdministrators: true,
+    read: async (pages, nowMs) => {
+      const ids = new Set(pages.flatMap((page) => [...page.rows.keys()]));
+      const rows = await cellsOf([...ids].filter(isUuid), nowMs);
+      const keys = new Map(pages.map((page) => [page, addressKey(page)]));
+      const found = await turns.next(keys.values(), nowMs, (key) =>
+        idsAt({ query: Object.fromEntries(new URLSearchParams(key)) }),
+      );
+      return new Map(
+        pages.map((page) => {
+          const isFound = found !== null && found.key === keys.get(page);
+          return [page, { rows, ...(isFound ? { order: found.found } : {}) }];
+        }),
+      );
+    },
+  };
+}
+
+/** What the address of a page asks for, as one text. */
+export function addressKey({ query }: Pick<LivePage, 'query'>): string {
+  const asked = Object.keys(query).filter((name) => name !== 'rows');
+  const texts = asked
+    .toSorted()
+    .map((name): [string, string] => [name, queryText({ query }, name)]);
+  return new URLSearchParams(texts.filter(([, text]) => text !== '')).toString();
+}
