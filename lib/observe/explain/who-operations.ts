@@ -7,6 +7,7 @@ import { schemaOfAnswer } from '../../kit/validation/answers.ts';
 import { messages } from '../../kit/validation/messages.ts';
 import { readAddress } from '../../kit/validation/network.ts';
 import { addError, type Errors, hasNoErrors, validatorOf } from '../../kit/validation/validate.ts';
+import type { Caller } from '../../kit/process/caller.ts';
 import { type Operation, queryOf, read } from '../../kit/operations/operation.ts';
 import { refusalFor } from '../../kit/records/writes.ts';
 import { type AskedProtocol, askedProtocol, PORT_MAX, PORT_MIN } from './protocol.ts';
@@ -57,9 +58,13 @@ export function readWho({ destination = '', protocol, port }: WhoValues): {
 export const validateWho = validatorOf<WhoValues>(whoParameters);
 
 /** Says who may reach an address; refuses what would take too long. */
-export async function askWho(questions: WhoQuestions, asked: WhoAsked): Promise<Reaching> {
+export async function askWho(
+  questions: WhoQuestions,
+  { userId, letIn }: Caller,
+  asked: WhoAsked,
+): Promise<Reaching> {
   try {
-    return await questions.ask(asked);
+    return await questions.ask(asked, userId ?? letIn?.tokenId ?? 'this host');
   } catch (error) {
     if (error instanceof TooManyPortsError) throw refusalFor({ port: [messages.blank] });
     throw error;
@@ -82,9 +87,9 @@ export const whoOperation: Operation<HasQuestions> = read<HasQuestions, object, 
     fields: schemaOfAnswer(whoFields),
     description: 'The people who may reach it.',
   },
-  async run({ whoQuestions }, _caller, { query }) {
+  async run({ whoQuestions }, caller, { query }) {
     const { asked, errors } = readWho(query);
     if (asked === null) throw refusalFor(errors);
-    return showReaching(asked, await askWho(whoQuestions, asked));
+    return showReaching(asked, await askWho(whoQuestions, caller, asked));
   },
 });

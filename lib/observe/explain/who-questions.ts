@@ -8,6 +8,8 @@ import { reachOf, type Reaching, type WhoAsked, type WhoContext } from './who.ts
 
 /** Requests that wait beside the one whose question runs. */
 const WAITING_MAX = 8;
+/** Requests of one asker, so that no one keeps all others from asking. */
+const PER_ASKER_MAX = 4;
 
 const BUSY = {
   title: 'Busy, ask again',
@@ -27,21 +29,28 @@ export class WhoQuestions {
   readonly #waiting = new Map<string, Promise<Reaching>>();
   /** Resolves when the question that was asked last is answered, whatever the answer. */
   #last: Promise<unknown> = Promise.resolve();
-  #requests = 0;
+  /** How many requests each asker has. */
+  readonly #requests = new Map<string, number>();
+  #requested = 0;
 
   constructor(context: AskWhoContext) {
     this.#context = context;
   }
 
-  /** Says who may reach an address; refuses where too many requests wait. */
-  async ask(asked: WhoAsked): Promise<Reaching> {
-    if (this.#requests > WAITING_MAX)
+  /** Says who may reach an address; refuses where too many requests wait, of all or of the asker. */
+  async ask(asked: WhoAsked, asker: string): Promise<Reaching> {
+    const own = this.#requests.get(asker) ?? 0;
+    if (this.#requested > WAITING_MAX || own === PER_ASKER_MAX)
       throw new PageError('too_many_requests', BUSY, { reason: 'too_many_questions' });
-    this.#requests += 1;
+    this.#requested += 1;
+    this.#requests.set(asker, own + 1);
     try {
       return await this.#share(asked);
     } finally {
-      this.#requests -= 1;
+      this.#requested -= 1;
+      const left = this.#requests.get(asker)! - 1;
+      if (left === 0) this.#requests.delete(asker);
+      else this.#requests.set(asker, left);
     }
   }
 

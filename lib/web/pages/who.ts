@@ -20,6 +20,8 @@ import {
 import { askWho, readWho, validateWho } from '../../observe/explain/who-operations.ts';
 import { reasonInWords } from '../../domain/policy/reason-words.ts';
 import { ApiError } from '../../kit/http/errors.ts';
+import { callerOf } from '../../kit/http/request-caller.ts';
+import type { Caller } from '../../kit/process/caller.ts';
 import { type Errors, hasNoErrors } from '../../kit/validation/validate.ts';
 import { formView, type Section, type Typed } from '../kit/form.ts';
 import type { FormErrors } from '../kit/plain-words.ts';
@@ -64,7 +66,9 @@ async function showPage(web: Web, request: Request, h: ResponseToolkit): Promise
     ['destination', 'protocol', 'port'].map((name) => [name, queryText(request, name)]),
   );
   const { answer, errors } =
-    typed['destination'] === '' ? { answer: null, errors: {} } : await answerOf(web, typed);
+    typed['destination'] === ''
+      ? { answer: null, errors: {} }
+      : await answerOf(web, callerOf(request), typed);
   const form = formView(whoForm, typed, {
     action: WHO,
     submit: 'Ask',
@@ -101,6 +105,7 @@ interface Found {
 
 async function answerOf(
   web: Web,
+  caller: Caller,
   typed: Typed,
 ): Promise<{ readonly answer: Found | null; readonly errors: FormErrors }> {
   const { database } = web.services;
@@ -116,7 +121,7 @@ async function answerOf(
   const all: Errors = { ...read.errors, ...errors };
   if (read.asked === null || !hasNoErrors(all)) return { answer: null, errors: all };
   try {
-    const reaching = await askWho(web.rooms.whoQuestions, read.asked);
+    const reaching = await askWho(web.rooms.whoQuestions, caller, read.asked);
     return { answer: { asked: read.asked, reaching }, errors: {} };
   } catch (error) {
     if (!(error instanceof ApiError) || error.errors === null) throw error;

@@ -21,7 +21,7 @@ async function openQuestions(t: ExecutionContext) {
 
 test('nine questions at once are answered, others are refused, and later ones are answered', async (t) => {
   const { questions } = await openQuestions(t);
-  const ask = (i: number) => questions.ask({ destination: `10.0.0.${i}`, ...ANY });
+  const ask = (i: number) => questions.ask({ destination: `10.0.0.${i}`, ...ANY }, `user ${i}`);
   const asked = await Promise.allSettled(Array.from({ length: 60 }, (_, i) => ask(i)));
   const refused = asked.flatMap((one) => (one.status === 'rejected' ? [one.reason as Error] : []));
   t.is(refused.length, 51);
@@ -32,14 +32,25 @@ test('nine questions at once are answered, others are refused, and later ones ar
   t.deepEqual((await ask(1)).people, []);
 });
 
+test('one asker has four requests at most, and others are answered beside them', async (t) => {
+  const { questions } = await openQuestions(t);
+  const ask = (i: number, asker: string) =>
+    questions.ask({ destination: `10.0.0.${i}`, ...ANY }, asker);
+  const greedy = Array.from({ length: 60 }, (_, i) => ask(i, 'a'));
+  const asked = await Promise.allSettled([...greedy, ask(1, 'b')]);
+  t.is(asked.slice(0, 60).filter(({ status }) => status === 'rejected').length, 56);
+  t.is(asked[60]!.status, 'fulfilled');
+  t.deepEqual((await ask(1, 'a')).people, []);
+});
+
 test('equal questions that have not begun share an answer; one that has begun is not shared', async (t) => {
   const { database, questions } = await openQuestions(t);
   const asked = { destination: '10.0.0.5', ...ANY };
-  const first = questions.ask(asked);
+  const first = questions.ask(asked, 'a');
   // The first has begun once the microtasks are done.
   await new Promise(setImmediate);
-  const [second, third] = [questions.ask(asked), questions.ask({ ...asked })];
-  const other = questions.ask({ ...asked, protocol: 'tcp', port: 443 });
+  const [second, third] = [questions.ask(asked, 'a'), questions.ask({ ...asked }, 'a')];
+  const other = questions.ask({ ...asked, protocol: 'tcp', port: 443 }, 'a');
   await addUser(database, { email: 'ann@example.com' });
   t.is(await second, await third);
   t.not(await second, await first);
@@ -55,10 +66,10 @@ test('a question that fails is no end of the questions behind it', async (t) => 
   const { sequelize } = database;
   const query = sequelize.query.bind(sequelize) as typeof sequelize.query;
   sequelize.query = () => Promise.reject(new Error('away'));
-  const failed = questions.ask({ destination: '10.0.0.5', ...ANY });
+  const failed = questions.ask({ destination: '10.0.0.5', ...ANY }, 'a');
   await t.throwsAsync(failed, { message: 'away' });
   sequelize.query = query;
-  t.deepEqual((await questions.ask({ destination: '10.0.0.5', ...ANY })).people, []);
+  t.deepEqual((await questions.ask({ destination: '10.0.0.5', ...ANY }, 'a')).people, []);
 });
 
 test('the API answers 429 with Retry-After beyond that, and counts it', async (t) => {
@@ -69,14 +80,14 @@ test('the API answers 429 with Retry-After beyond that, and counts it', async (t
     ),
   );
   const refused = answers.filter(({ status }) => status === 429);
-  t.is(answers.filter(({ status }) => status === 200).length, 9);
-  t.is(refused.length, 11);
+  t.is(answers.filter(({ status }) => status === 200).length, 4);
+  t.is(refused.length, 16);
   for (const { body, headers } of refused) {
     t.deepEqual(body, { error: 'too_many_requests' });
     t.is(headers['retry-after'], '1');
   }
   const { text } = await gateway.inject('GET', '/metrics');
-  t.regex(text, /requests_refused_total\{reason="too_many_questions"\} 11\n/);
+  t.regex(text, /requests_refused_total\{reason="too_many_questions"\} 16\n/);
 });
 
 test('the page says that the gateway is busy', async (t) => {
@@ -85,6 +96,6 @@ test('the page says that the gateway is busy', async (t) => {
     Array.from({ length: 12 }, (_, i) => admin.get(`/explain/who?destination=10.0.0.${i}`)),
   );
   const refused = pages.filter(({ status }) => status === 429);
-  t.is(refused.length, 3);
+  t.is(refused.length, 8);
   for (const { text } of refused) t.true(text.includes('Busy, ask again'), text);
 });
