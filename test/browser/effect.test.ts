@@ -134,7 +134,7 @@ test('a staged rule is watched, enforced after the question, and staged again', 
   await page.getByText('It is staged: it decides nothing, and counts').waitFor();
   laptop.send(packet, packet);
   const row = page.getByRole('row', { name: 'Drop, staged' });
-  const hits = row.getByRole('cell', { name: /^2 / });
+  const hits = row.getByRole('cell', { name: /^2 .*B$/ });
   await expectSoon(page, hits);
   await inspect(t, page, 'console-rules-staged');
   t.is(await flowCount(), 1, 'it decides nothing');
