@@ -2,6 +2,7 @@
 // connect, what is alive and what was refused, captures. Every answer has a limited time: a page
 // must not wait for a worker that hangs.
 
+import { readRootless } from '../../config/index.ts';
 import type { Ask, Gateway } from '../../dataplane/index.ts';
 import { inTime } from '../kit/http/in-time.ts';
 import type { Presence } from '../observe/presence.ts';
@@ -23,11 +24,15 @@ interface Known {
   readonly presence: Pick<Presence, 'connectedForMs'>;
 }
 
-/** Makes what requests ask of a gateway; `id` is its id in the database. */
+/**
+ * Makes what requests ask of a gateway; `id` is its id in the database. `hasPasta`: its TUN leads
+ * to pasta.
+ */
 export function askedGateway(
   id: string,
   gateway: Pick<Gateway, 'ask' | 'capture' | 'facts'>,
   { reconciler, presence }: Known,
+  hasPasta = readRootless().relaysTcp,
 ): Asked {
   const ask: Ask = (name, ...asked) => inTime(gateway.ask(name, ...asked), ANSWER_MS);
   return {
@@ -35,7 +40,7 @@ export function askedGateway(
     explaining: {
       id,
       ask,
-      way: gateway.facts.way,
+      way: hasPasta && gateway.facts.way === 'tun' ? 'pasta' : gateway.facts.way,
       deviceIdOf: (publicKey) => reconciler.servedDeviceOf(publicKey)?.id ?? null,
     },
     diagnosing: { id, ask, connectedForMs: (publicKey) => presence.connectedForMs(publicKey) },

@@ -66,6 +66,10 @@ test.serial('a gateway without root serves real clients, and its stop is clean',
     return device['remote_ip'] === '192.0.2.2';
   });
 
+  const explain = { device_id: alice.device.id, destination: LAN4, protocol: '47' };
+  const { body } = await postern.call('POST', '/v0/explain', { explain });
+  t.is((body as { data: { reason: string } }).data.reason, 'no_way_out');
+
   for (const [from, to, address] of [
     [alice.client.host, lan, LAN4],
     [bob.client.host, lan, LAN6],

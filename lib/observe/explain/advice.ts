@@ -12,6 +12,8 @@ const advice: Readonly<Partial<Record<ExplainedReason, string>>> = {
   elsewhere: 'Ask that gateway.',
   no_way_in:
     'Let the device open the connection, or give the gateway a TUN. A host can also be a device.',
+  no_way_out:
+    'Run the gateway as root with a TUN: without root it carries TCP, UDP and echo requests alone.',
   database_away: 'Bring the database back. Then devices go on by themselves.',
   inner_source_reserved: 'Look at the network settings of the device.',
   inner_source_not_allowed:

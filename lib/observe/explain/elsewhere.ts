@@ -5,13 +5,16 @@ import type { Ask, EgressWay, Explanation } from '../../../dataplane/index.ts';
 import type { Database, Device } from '../../../models/index.ts';
 import { type Elsewhere, elsewhereOf, readLastSeen } from '../whereabouts.ts';
 
+/** How packets leave a gateway; `pasta`: by a TUN that leads to pasta, which has no root. */
+export type Leaving = EgressWay | 'pasta';
+
 /** The gateway of this process, as explanations ask it. */
 export interface ExplainingGateway {
   /** The id of the gateway. */
   readonly id: string;
   readonly ask: Ask;
   /** How packets leave it; left out: by a TUN. */
-  readonly way?: EgressWay;
+  readonly way?: Leaving;
   /** The id of the device with a public key; null: it serves none. */
   readonly deviceIdOf: (publicKey: string) => string | null;
 }

@@ -4,7 +4,6 @@
 
 import type { Config } from '../../../config/index.ts';
 import {
-  type EgressWay,
   type Explanation,
   type Finding,
   parseAddress,
@@ -28,10 +27,15 @@ import { showTimeOrNull } from '../../kit/records/shown.ts';
 import { isInside } from '../../kit/validation/networks.ts';
 import { rulesAt } from '../../reconcile/translate.ts';
 import { adviceOn } from './advice.ts';
-import { receiverElsewhere, senderElsewhere, type ExplainingGateway } from './elsewhere.ts';
+import {
+  type ExplainingGateway,
+  type Leaving,
+  receiverElsewhere,
+  senderElsewhere,
+} from './elsewhere.ts';
 import {
   asked as whenAsked,
-  bySocket,
+  byWay,
   type ExplainedReason,
   type GateName,
   gateNames,
@@ -43,6 +47,7 @@ import {
   waits,
 } from './gates.ts';
 import type { Answer, ShownFinding, ShownGate } from './fields.ts';
+import { numberedProtocol } from './protocol.ts';
 import type { AskedPacket } from './question.ts';
 
 /** What the doctor says of the host. */
@@ -80,7 +85,8 @@ export async function explain(
   const question = { from: isSent ? device.public_key : null, packet };
   const found = barred === null ? await gateway.ask('explain', question) : null;
   const way = gateway.way ?? 'tun';
-  const reason = barred ?? (found === null ? 'not_served' : refusalIn(found, asked, way));
+  const reason =
+    barred ?? (found === null ? 'not_served' : refusalIn(found, asked, { config, way }));
   const elsewhere =
     sender ?? (found === null ? null : await receiverElsewhere({ database, gateway }, found));
   const decision = found?.decision ?? null;
@@ -150,16 +156,30 @@ function isWrong(finding: Finding | null): finding is ShownFinding {
   return finding !== null && finding.level !== 'ok';
 }
 
-/** Why a packet is refused. What only a TUN brings is refused at its gate where there is none. */
+/** Why a packet is refused. What only a TUN carries is refused at its gate where there is none. */
 function refusalIn(
-  { reason: found, decision }: Explanation,
-  { isSent, begins }: AskedPacket,
-  way: EgressWay,
+  found: Explanation,
+  asked: AskedPacket,
+  { config, way }: { config: Config; way: Leaving },
 ): ExplainedReason | null {
-  const reason = found === 'none' ? null : found;
-  const isAnswer = !begins && decision?.flow === 'continues' && decision.opener !== null;
-  if (isSent || way === 'tun' || isAnswer) return reason;
+  const reason = found.reason === 'none' ? null : found.reason;
+  if (way === 'tun') return reason;
+  if (asked.isSent) return reason ?? (isLost(found, asked, config, way) ? 'no_way_out' : null);
+  const { decision } = found;
+  const isAnswer = !asked.begins && decision?.flow === 'continues' && decision.opener !== null;
+  if (isAnswer) return reason;
   return reason === null || isBefore('no_way_in', reason) ? 'no_way_in' : reason;
+}
+
+/** Whether pasta loses a packet that the packet path lets pass. */
+function isLost(
+  { place }: Explanation,
+  { protocol, destination }: AskedPacket,
+  { wireguardIpv4Address: ipv4, wireguardIpv6Address: ipv6 }: Config,
+  way: Leaving,
+): boolean {
+  if (way !== 'pasta' || place !== 'tun' || [ipv4, ipv6].includes(destination)) return false;
+  return typeof numberedProtocol(protocol) === 'number';
 }
 
 function isBefore(first: ExplainedReason, second: ExplainedReason): boolean {
@@ -172,7 +192,7 @@ function gatesOf(
   reason: ExplainedReason | null,
   found: Explanation | null,
   waitsFor: Answer['waits_for'],
-  egress: EgressWay,
+  way: Leaving,
 ): ShownGate[] {
   const last = reason === null ? gateNames.length : gateNames.indexOf(gateOf(reason));
   return gateNames.map((code, at) => {
@@ -180,13 +200,14 @@ function gatesOf(
     if (at === last && reason !== null) return { code, outcome: 'refused', text: wordsOf(reason) };
     const waited = waitsFor.find((end) => waits[end].gate === code);
     if (waited !== undefined) return { code, outcome: 'waits', text: waits[waited].text };
-    return { code, outcome: 'passed', text: passedText(code, found, egress) };
+    return { code, outcome: 'passed', text: passedText(code, found, way) };
   });
 }
 
-function passedText(code: GateName, found: Explanation | null, egress: EgressWay): string {
+function passedText(code: GateName, found: Explanation | null, way: Leaving): string {
   if (code === 'rules') return admissionOf(found);
-  return code === 'way' && found?.place === 'tun' && egress === 'sockets' ? bySocket : gates[code];
+  const leaves = code === 'way' && found?.place === 'tun';
+  return (leaves ? byWay[way] : undefined) ?? gates[code];
 }
 
 // ---- words ---------------------------------------------------------------------------------

@@ -1,9 +1,10 @@
 // The gates that a packet goes through, in their order, and which gate each reason belongs to. The
 // first gates are about the device and its owner, and the main thread knows them; the others are
 // those of the packet path. Packets that never come to it have a reason of the main thread, too
-// (`no_way_in`). docs/api.md#what-becomes-of-a-packet lists the gates.
+// (`no_way_in`), and so have those that pasta does not carry (`no_way_out`). docs/api.md#what-becomes-of-a-packet lists the gates.
 
 import type { ReasonName } from '../../../dataplane/index.ts';
+import type { Leaving } from './elsewhere.ts';
 import { refusalReasons } from '../../domain/policy/reason-words.ts';
 
 /** Names of the gates in the order of a packet, each with what it says of one that passes. */
@@ -24,8 +25,11 @@ export const gates = {
   receiver: 'The device that it is for can be reached.',
 } as const;
 
-/** What the gate `way` says where there is no TUN. */
-export const bySocket = 'There is a way to the destination, by a socket of the gateway.';
+/** What the gate `way` says of a packet that leaves the gateway where there is no TUN of the host. */
+export const byWay: Readonly<Partial<Record<Leaving, string>>> = {
+  sockets: 'There is a way to the destination, by a socket of the gateway.',
+  pasta: 'There is a way to the destination, by a socket of pasta.',
+};
 
 /** The name of a gate. */
 export type GateName = keyof typeof gates;
@@ -42,7 +46,9 @@ export const ownReasons = {
     'This gateway does not serve the device at the moment: its row cannot be obeyed, or the data plane has not got it yet.',
   elsewhere: 'The device is connected to another gateway, so its packets do not come here.',
   no_way_in:
-    'Without a TUN nothing beyond the gateway opens a connection to a device: only answers come.',
+    'Without a TUN, and without root, nothing beyond the gateway opens a connection to a device: only answers come.',
+  no_way_out:
+    'Without root, pasta carries what leaves the gateway, and it carries TCP, UDP and echo requests alone.',
 } as const;
 
 /** In place of what is said of `device_off`, where its owner switched it off. */
@@ -89,6 +95,7 @@ const OF_OWN_REASONS: Readonly<Record<keyof typeof ownReasons, GateName>> = {
   not_served: 'served',
   elsewhere: 'served',
   no_way_in: 'way',
+  no_way_out: 'way',
 };
 
 /** The gates of the packet path, by the reasons with which they refuse. */

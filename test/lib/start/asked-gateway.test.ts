@@ -40,6 +40,9 @@ test('what answers in time is handed on', async (t) => {
   t.is(await explaining.ask('explain', { from: null, packet: new Uint8Array(20) }), passing);
   t.is(explaining.deviceIdOf('key'), 'device');
   t.is(explaining.way, 'sockets');
+  t.is(askedGateway(ID, prompt, known, true).explaining.way, 'sockets');
+  const withTun = { ...prompt, facts: { ...prompt.facts, way: 'tun' } as const };
+  t.is(askedGateway(ID, withTun, known, true).explaining.way, 'pasta');
   t.is(await diagnosing.ask('diagnose', 'key'), silentTrace);
   t.is(diagnosing.connectedForMs('key'), 7);
   t.is(await live.ask('flows', EVERYTHING, 1, null), page);

@@ -4,6 +4,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
+import type { Explanation } from '../../../../dataplane/index.ts';
 import type { Answer } from '../../../../lib/observe/explain/fields.ts';
 import { gateNames, waits } from '../../../../lib/observe/explain/gates.ts';
 import {
@@ -19,9 +20,11 @@ import { Recall } from '../../../../lib/kit/records/recall.ts';
 import { openDatabase } from '../../../support/database/databases.ts';
 import { addDevice, addUser } from '../../../support/database/records.ts';
 import { configOf } from '../../../support/api/server.ts';
-import { fakeExplaining } from '../../../support/observe/fake-gateway.ts';
+import { fakeExplaining, passing } from '../../../support/observe/fake-gateway.ts';
 import { checkAnswer } from '../../../support/api/openapi.ts';
 import { until } from '../../../support/gateway/postern.ts';
+
+const ECHO = { protocol: 'icmp' } as const;
 
 /** Asks over the API; the answer must be as the OpenAPI document says. */
 async function ask(t: ExecutionContext, gateway: TestGateway, explain: object): Promise<Answer> {
@@ -150,7 +153,7 @@ test('without a TUN no host opens a connection to a device; what answers one pas
     t.is(lettersOf(answer), 'pppppppppprnnn');
     t.regex(
       answer.text,
-      /^Without a TUN nothing beyond the gateway opens a connection to a device/,
+      /^Without a TUN, and without root, nothing beyond the gateway opens a connection to a device/,
     );
   }
   t.like(await ask(t, gateway, { ...back, source: '127.0.0.1', port: 4_000 }), {
@@ -337,4 +340,37 @@ test('without a data plane nobody can say it; without a doctor the host is not s
   const answer = await explain({ config, database, explaining }, recall, asked);
   t.like(answer, { verdict: 'accept', host: [] });
   return undefined;
+});
+
+test('without root, what pasta does not carry is refused where it would leave', async (t) => {
+  const database = await openDatabase(t, 'sqlite');
+  const config = configOf();
+  const recall = new Recall(database, fixedSettingsOf(config));
+  const device = await addDevice(database, (await addUser(database)).id);
+  const [inside] = await database.models.Device.findAll();
+  const asAnswer = { ...passing.decision!, flow: 'continues', opener: 'key' } as const;
+  const explained = async (question: object, found: Explanation = passing): Promise<Answer> => {
+    const { asked } = await readQuestion(database, validateQuestion(question, 'create'));
+    const explaining = fakeExplaining(async () => found, { way: 'pasta' });
+    return explain({ config, database, explaining }, recall, asked!);
+  };
+  const sent = { device_id: device.id, destination: '192.0.2.1' };
+  for (const other of [{ protocol: 'tcp', port: 9 }, { protocol: 'udp', port: 9 }, ECHO]) {
+    const answer = await explained({ ...sent, ...other });
+    t.is(answer.verdict, 'accept');
+    const { text } = answer.gates.find(({ code }) => code === 'way')!;
+    t.is(text, 'There is a way to the destination, by a socket of pasta.');
+  }
+  const gre = { ...sent, protocol: '47' };
+  const lost = await explained(gre);
+  t.like(lost, { verdict: 'drop', reason: 'no_way_out', waits_for: [], host: [] });
+  t.is(lettersOf(lost), 'pppppppppprnnn');
+  const toGateway = { ...gre, destination: config.wireguardIpv4Address };
+  t.is((await explained(toGateway)).reason, null, 'it does not leave');
+  t.is((await explained(gre, { ...passing, place: 'device' })).reason, null, 'nor does this one');
+  t.is((await explained(gre, { ...passing, reason: 'rule_drop' })).reason, 'rule_drop');
+  const back = { source: '192.0.2.1', destination: inside!.id, ...ECHO };
+  t.is((await explained(back)).reason, 'no_way_in');
+  const tcp = { ...back, protocol: 'tcp', port: 9, begins: false };
+  t.is((await explained(tcp, { ...passing, place: 'device', decision: asAnswer })).reason, null);
 });
