@@ -23,6 +23,7 @@ export const withOwnWay: Readonly<Record<string, string>> = {
 /** Rows of the table, by their first cells. */
 export const FROM_OUTSIDE = 'a host behind the gateway opens a connection to a device';
 export const PING = 'ping';
+export const WORKER_ENDS = 'TCP connections of a device whose worker fails';
 const CLASSES = 'the class of packets (DSCP, ECN)';
 const INNER_TCP = 'who sends to the device inside the tunnel';
 const PAUSED =
@@ -110,6 +111,12 @@ export const differences: readonly Difference[] = [
     ways: WITHOUT_TUN,
     row: FROM_OUTSIDE,
   },
+  {
+    file: 'unreachable.test.ts',
+    title: 'who pings a device that cannot be reached hears so at once',
+    ways: WITHOUT_TUN,
+    row: FROM_OUTSIDE,
+  },
 ];
 
 /** Tests that cannot be tried with a way, for a reason of the test itself. */
@@ -147,12 +154,17 @@ export const shownElsewhere: Readonly<Record<string, string>> = {
   'one interface for what leaves (`GATEWAY_EGRESS_INTERFACE`)': 'test/e2e/host-sockets.test.ts',
 };
 
-/** Rows on which a part of a test depends; the rest of it runs with each way. */
-export const inParts = [FROM_OUTSIDE, PING] as const;
+/** Rows on which a part of a test depends, and of which ways; the rest of it runs with each way. */
+export const inParts = {
+  [FROM_OUTSIDE]: WITHOUT_TUN,
+  [PING]: WITHOUT_TUN,
+  [WORKER_ENDS]: ['sockets'],
+} as const satisfies Readonly<Record<string, readonly Way[]>>;
 
 /** Whether a row says something else of the way of this run than of a TUN, for a part of a test. */
-export function differs(row: (typeof inParts)[number]): boolean {
-  return way !== 'tun' && inParts.includes(row);
+export function differs(row: keyof typeof inParts): boolean {
+  const ways: readonly Way[] = inParts[row];
+  return ways.includes(way);
 }
 
 /** Files that ask the engine in TypeScript for pings (PING). */

@@ -54,21 +54,29 @@ const AS_NOBODY = `
   mknod -m 0666 "$OWN/dev/tun" c 10 200 && mount --bind "$OWN/dev/tun" /dev/net/tun
   exec setpriv --reuid=${NOBODY} --regid=${NOBODY} --clear-groups "$OWN/program/lib/postern" serve-rootless`;
 
-/** Makes a folder for a user without rights, and says how the gateway is started there. */
-export function withoutRoot(): RootlessStart {
+/**
+ * Makes a folder for a user without rights, and says how the gateway is started there. What its
+ * environment preloads of the program comes from the place at which the user has it.
+ */
+export function withoutRoot(environment: Readonly<Record<string, string>> = {}): RootlessStart {
   const own = temporaryFolder('postern-rootless-');
   for (const name of ['', 'program', 'node', 'dev', 'data', 'cache']) {
     if (name !== '') mkdirSync(join(own, name));
     chownSync(join(own, name), NOBODY, NOBODY);
   }
+  const program = programRoot(environment);
+  const preloaded = environment['NODE_OPTIONS'];
   const settings = {
     OWN: own,
-    PROGRAM: programRoot(),
+    PROGRAM: program,
     NODE: dirname(process.execPath),
     PATH: `${own}/node:/usr/sbin:/usr/bin:/sbin:/bin`,
     HOME: own,
     DATA_DIR: join(own, 'data'),
     NODE_COMPILE_CACHE: join(own, 'cache'),
+    ...(preloaded === undefined
+      ? {}
+      : { NODE_OPTIONS: preloaded.replaceAll(`${program}/`, `${own}/program/`) }),
   };
   return { settings, wrapper: ['unshare', '--mount', 'sh', '-euc', AS_NOBODY] };
 }

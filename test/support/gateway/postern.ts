@@ -59,7 +59,7 @@ export class Postern {
     wrapper: readonly string[] = [],
     root: string | null = null,
   ) {
-    const chosen = startOf(way);
+    const chosen = startOf(way, settings);
     this.host = host;
     this.wrapper = [...wrapper, ...chosen.wrapper];
     this.#root = root;
@@ -215,9 +215,9 @@ export class Postern {
 }
 
 /** What a gateway is started with, so that packets of devices leave it as a run of tests wants. */
-function startOf(chosen: Way): RootlessStart {
+function startOf(chosen: Way, environment: Record<string, string>): RootlessStart {
   if (chosen === 'tun') return { settings: {}, wrapper: [] };
-  if (chosen === 'rootless') return withoutRoot();
+  if (chosen === 'rootless') return withoutRoot(environment);
   const wrapper = ['setpriv', '--bounding-set=-all', '--inh-caps=-all'];
   return { settings: { WIREGUARD_TUN: 'sockets' }, wrapper };
 }
