@@ -1,7 +1,8 @@
 // The gates that a packet goes through, in their order, and which gate each reason belongs to. The
 // first gates are about the device and its owner, and the main thread knows them; the others are
 // those of the packet path. Packets that never come to it have a reason of the main thread, too
-// (`no_way_in`), and so have those that pasta does not carry (`no_way_out`). docs/api.md#what-becomes-of-a-packet lists the gates.
+// (`no_way_in`), and so have those that pasta does not carry (`no_way_out`).
+// docs/api.md#what-becomes-of-a-packet lists the gates.
 
 import type { ReasonName } from '../../../dataplane/index.ts';
 import type { Leaving } from './elsewhere.ts';
