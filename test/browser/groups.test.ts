@@ -33,7 +33,7 @@ test('a group gets members and a rule, and goes with it', async (t) => {
 
   await page.goto('/rules/new');
   await page.getByLabel('Destination').fill('10.9.0.0/16');
-  await page.getByLabel('For', { exact: true }).fill('Engineering');
+  await page.getByLabel('Who', { exact: true }).fill('Engineering');
   await page.getByRole('button', { name: 'Add the rule' }).click();
   await page.getByRole('link', { name: '10.9.0.0/16' }).waitFor();
   await page.goto('/users/groups');
@@ -45,7 +45,7 @@ test('a group gets members and a rule, and goes with it', async (t) => {
   await page.getByText('1 in all').waitFor();
   await inspect(t, page, 'console-rules-of-groups');
   await page.getByRole('link', { name: '10.9.0.0/16' }).click();
-  t.is(await page.getByLabel('For', { exact: true }).inputValue(), 'group Engineering');
+  t.is(await page.getByLabel('Who', { exact: true }).inputValue(), 'group Engineering');
 
   await page.goto('/users/groups');
   await page.getByRole('link', { name: 'Engineering' }).click();

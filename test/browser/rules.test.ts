@@ -24,7 +24,7 @@ test('whom a rule is for is chosen by keyboard, and what it meets is said meanwh
   await page.getByLabel('Destination').pressSequentially('10.1.2.3', { delay: 20 });
   await page.getByRole('heading', { name: 'Overlaps with' }).waitFor();
   t.true(asked <= 2, `${asked} questions for eight keys`);
-  const whose = page.getByRole('combobox', { name: 'For' });
+  const whose = page.getByRole('combobox', { name: 'Who' });
   await whose.fill('engi');
   await page.getByRole('option', { name: 'group Engineering' }).waitFor();
   await inspect(t, page, 'rule-offers');
@@ -69,9 +69,9 @@ test('without scripts a packet that does not pass leads to a rule that lets it p
   await page.getByText('All gates').click();
   t.true(await page.getByText('The device is switched on.').isVisible());
   await page.getByRole('link', { name: 'Accept this' }).click();
-  t.is(await page.getByLabel('For', { exact: true }).inputValue(), 'ann@example.com');
+  t.is(await page.getByLabel('Who', { exact: true }).inputValue(), 'ann@example.com');
   await page.getByRole('link', { name: 'everyone', exact: true }).click();
-  t.is(await page.getByLabel('For', { exact: true }).inputValue(), 'everyone');
+  t.is(await page.getByLabel('Who', { exact: true }).inputValue(), 'everyone');
   await page.getByRole('link', { name: 'ann@example.com' }).click();
   await page.getByRole('button', { name: 'Add the rule' }).click();
   await page.getByText('The rule is in force.').waitFor();

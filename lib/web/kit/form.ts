@@ -15,6 +15,8 @@ export interface Asked {
   /** The name of the field in the API. */
   readonly name: string;
   readonly label: string;
+  /** The word between the field and the one before it, where a line of fields is a sentence. */
+  readonly joint?: string;
   /**
    * `list`: members with commas or line ends between. `secret`: never shown again. `time`: in UTC
    * for the gateway, and in the zone of the reader where scripts run. `speed` (bits per second) and
@@ -184,6 +186,7 @@ export function formView(sections: readonly Section[], typed: Typed, options: Fo
           placeholder: inherited[asked.name] ?? asked.placeholder ?? null,
           suggestions: suggestions[asked.name] ?? [],
           combobox: asked.combobox ?? null,
+          joint: asked.joint ?? null,
           links: links[asked.name] ?? [],
         })),
       })),

@@ -378,6 +378,7 @@ async function save(
       label: 'Save the rule',
       back: id === null ? RULES : `${RULES}/${id}`,
       isForm: true,
+      isPaced: true,
     },
     write,
     again: (errors) => showForm(web, request, h, { ...form, errors, input }),

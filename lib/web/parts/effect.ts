@@ -1,6 +1,7 @@
 // What a write would end, shown to the person before the write is made: a person who agrees sends
 // the same form again. docs/api.md#what-a-write-would-do.
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
 import type { Effect } from '../../observe/dry-run/fields.ts';
 import { cutsOffElsewhere, othersInWords } from '../../observe/dry-run/other-gateways-in-words.ts';
@@ -18,6 +19,7 @@ const ANSWER = 'effect';
 const PATIENCE_MS = 2_000;
 /** How long a session waits until it asks again. */
 const TRY_MS = 1_000;
+const TRY_POLL_MS = 50;
 
 /** A write in rooms: in the rooms of the server, or in rooms whose writes are undone. */
 export type RoomWrite<Result = unknown> = (rooms: Rooms) => Promise<Result>;
@@ -30,6 +32,8 @@ export interface Asked {
   readonly back: string;
   /** True where that page is a form, which is shown with what was typed. */
   readonly isForm?: boolean;
+  /** True where the page also answers what would end: a session asks once a second then. */
+  readonly isPaced?: boolean;
 }
 
 /** Whether a person went back from the question to the form. */
@@ -49,6 +53,7 @@ export async function askFirst(
   write: RoomWrite,
 ): Promise<ResponseObject | null> {
   if (textOf(request, ANSWER) === 'agreed') return null;
+  if (asked.isPaced === true && web.services.live !== undefined) await untilMayTry(request);
   const effect = await effectView(web, [write]);
   if (effect === null) return null;
   return web.pages.show(request, h, 'effect', {
@@ -73,6 +78,11 @@ export function mayTry(request: Request, nowMs = performance.now()): boolean {
   if (nextTries.has(id)) return false;
   nextTries.set(id, nowMs + TRY_MS);
   return true;
+}
+
+/** Waits until a session may ask again: a write that is to be made is never made unasked. */
+export async function untilMayTry(request: Request): Promise<void> {
+  while (!mayTry(request)) await sleep(TRY_POLL_MS);
 }
 
 /** What writes would end, as the partial `effect` shows it. */

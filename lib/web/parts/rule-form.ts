@@ -70,12 +70,14 @@ export const ruleForm: readonly Section[] = [
       {
         name: 'destination',
         label: 'Destination',
+        joint: 'to',
         help: '10.0.0.5, 10.0.0.0/8, fd00::/8.',
         isRequired: true,
       },
       {
         name: 'whose',
-        label: 'For',
+        label: 'Who',
+        joint: 'for',
         help: 'everyone, an e-mail, or a group.',
         combobox: '/rules/whose',
       },

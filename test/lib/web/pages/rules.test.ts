@@ -80,6 +80,18 @@ for (const kind of firstKind()) {
     t.is((await shown('?page=2')).at(-1), last);
   });
 
+  test(`${kind}: the form is a sentence, with words between its fields`, async (t) => {
+    const { admin } = await openConsole(t, kind);
+    const { text } = await admin.get('/rules/new');
+    const line = text.match(/<div class="beside">[^]*?<details/)?.[0] ?? '';
+    const words = line.matchAll(/ name="(\w+)"|class="joint">(\w+)</g);
+    t.is(
+      Array.from(words, ([, field, joint]) => joint ?? `(${field})`).join(' '),
+      '(action) (port_type) (port_range) to (destination) for (whose)',
+    );
+    t.regex(line, /<label for="field-whose">Who<\/label>/);
+  });
+
   test(`${kind}: the list says ports on a phone too, and copies a rule`, async (t) => {
     const { admin, database } = await openConsole(t, kind);
     const packets = { action: 'accept', port_type: 'tcp', port_start: 443, port_end: 443 } as const;

@@ -158,6 +158,21 @@ for (const kind of firstKind()) {
     t.is(gateway.asked.length, 1);
   });
 
+  test(`${kind}: to save soon after a check asks a second after it`, async (t) => {
+    const { admin, gateway } = await openScene(t, kind);
+    const askedAt: number[] = [];
+    gateway.effect = async () => {
+      askedAt.push(performance.now());
+      return NOTHING;
+    };
+    t.is((await admin.post('/rules/new', { ...newRule, do: 'check' })).status, 200);
+    t.is((await admin.post('/rules/new', newRule)).status, 303);
+    const [checked = 0, saved = 0] = askedAt;
+    t.is(askedAt.length, 2);
+    // What is asked first takes a while itself.
+    t.true(saved - checked >= 500, `${saved - checked} ms`);
+  });
+
   test(`${kind}: the question names other gateways, and devices that are cut off there`, async (t) => {
     const scene = await openScene(t, kind);
     const { admin, database, gateway, laptop, key } = scene;
