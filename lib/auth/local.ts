@@ -14,6 +14,8 @@ import { askerAt } from './password-queue.ts';
 import { DEFAULT_COST, standInHash, verifyPassword } from './passwords.ts';
 import { maySignIn } from '../kit/records/session-life.ts';
 
+/** What programs are answered where passwords are switched off. */
+export const LOCAL_OFF = 'Local auth disabled';
 /** The value of `last_signed_in_method` for a sign-in by password. */
 export const LOCAL_METHOD = 'email';
 

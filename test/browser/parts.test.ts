@@ -4,7 +4,9 @@
 import test from 'ava';
 import { navigationOf } from '../../lib/web/kit/navigation.ts';
 import { plainWords } from '../../lib/web/kit/plain-words.ts';
+import { say } from '../../lib/web/kit/texts.ts';
 import { createViews } from '../../lib/web/kit/views.ts';
+import { timeInWords } from '../../lib/web/kit/words.ts';
 import { inspect, openBrowser } from '../support/web/browser.ts';
 
 const question = {
@@ -56,6 +58,8 @@ async function partsPage(): Promise<string> {
     csrfToken: 'token',
     requestId: 'id',
     plain: plainWords,
+    say,
+    utc: timeInWords,
     path: (local: string) => local,
     asset: (name: string) => `/assets/x/${name}`,
   };

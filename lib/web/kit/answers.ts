@@ -11,6 +11,7 @@ import { allowLogo, logoAddress } from './logo.ts';
 import { navigationOf } from './navigation.ts';
 import { say, sayMarked } from './texts.ts';
 import { plainWords } from './plain-words.ts';
+import { timeInWords } from './words.ts';
 import { createViews, type Render } from './views.ts';
 
 /** What a message tells: that something is done, or that it is not. */
@@ -87,7 +88,10 @@ export class Pages {
    */
   async leave(request: Request, h: ResponseToolkit, url: string): Promise<ResponseObject> {
     if (request.method === 'get') return h.redirect(url).code(302);
-    const response = await this.show(request, h, 'leave', { title: 'One moment', url });
+    const response = await this.show(request, h, 'leave', {
+      title: say('leave.title'),
+      url,
+    });
     return response.header('refresh', `0;url=${new URL(url).href}`);
   }
 
@@ -148,6 +152,7 @@ export class Pages {
       plain: plainWords,
       say,
       sayMarked,
+      utc: timeInWords,
       path: (local: string): string => outside + local,
       here: request.path + request.url.search,
       asset: (name: string): string => `${outside}/assets/${this.assets.version}/${name}`,

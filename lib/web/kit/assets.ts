@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import type { Request, ServerRoute } from '@hapi/hapi';
 import { acceptedEncoding, CompressedFiles } from './compressed.ts';
 import { joinScripts } from './joined.ts';
+import { english } from './texts.ts';
 
 const STATIC = join(import.meta.dirname, '../static');
 
@@ -25,8 +26,18 @@ const libraries: Readonly<Record<string, string>> = {
 /** What every page loads: the parts of each file, in their order. */
 const JOINED: Readonly<Record<string, readonly string[]>> = {
   'postern.css': ['postern.css', 'icons.css', 'lib/uplot.css'],
-  'postern.js': ['typed-times.js', 'postern.js', 'typed-again.js', 'search-key.js', 'stream.js'],
+  'postern.js': [
+    'texts.js',
+    'typed-times.js',
+    'postern.js',
+    'typed-again.js',
+    'search-key.js',
+    'stream.js',
+  ],
 };
+
+/** What may be the key of a text in a script. */
+const TEXT_KEY = /(?<=')[a-z]+\.[a-z_]+(?=')/g;
 
 /** The files of one server. */
 export interface Assets {
@@ -47,6 +58,7 @@ export function findAssets(): Assets {
   const read = Object.fromEntries(
     [...own, ...packaged].map(([name, path]) => [name, readFileSync(path)]),
   );
+  read['texts.js'] = withTexts(read);
   const parts = new Set(Object.values(JOINED).flat());
   const alone = Object.entries(read).filter(([name]) => !parts.has(name));
   const joined = Object.entries(JOINED).map(([name, names]) => {
@@ -60,6 +72,15 @@ export function findAssets(): Assets {
   const hash = createHash('sha256');
   for (const [name, bytes] of Object.entries(files)) hash.update(name).update(bytes);
   return { version: hash.digest('base64url').slice(0, 16), files };
+}
+
+/** The script of texts, with those that any script names. */
+function withTexts(read: Readonly<Record<string, Buffer>>) {
+  const scripts = Object.entries(read).filter(([name]) => /^[\w-]+\.js$/.test(name));
+  const named = new Set(scripts.flatMap(([, text]) => String(text).match(TEXT_KEY) ?? []));
+  const texts = Object.fromEntries(Object.entries(english).filter(([key]) => named.has(key)));
+  const script = String(read['texts.js']);
+  return Buffer.from(script.replace('TEXTS = {}', () => `TEXTS = ${JSON.stringify(texts)}`));
 }
 
 /** Whether a path, as it was sent, is that of a file of this version. */

@@ -2,11 +2,12 @@
 // besides. The first entry that a user sees is where `/` leads after signing in.
 
 import type { Role } from '../../../models/index.ts';
+import { say, type TextKey } from './texts.ts';
 
-/** One entry; `icon` names a class of static/icons.css. */
-export interface Entry {
+/** One entry, whose label is a text by its key; `icon` names a class of static/icons.css. */
+interface Entry {
   readonly path: string;
-  readonly label: string;
+  readonly label: TextKey;
   readonly icon: string;
   /** Pages elsewhere that lie behind it. */
   readonly also?: string;
@@ -14,7 +15,7 @@ export interface Entry {
 
 interface Part {
   /** Null: no title. */
-  readonly title: string | null;
+  readonly title: TextKey | null;
   readonly entries: readonly Entry[];
 }
 
@@ -22,54 +23,59 @@ interface Part {
 const adminParts: readonly Part[] = [
   {
     title: null,
-    entries: [{ path: '/dashboard', label: 'Overview', icon: 'layout-dashboard' }],
+    entries: [{ path: '/dashboard', label: 'nav.overview', icon: 'layout-dashboard' }],
   },
   {
-    title: 'People',
+    title: 'nav.people',
     entries: [
-      { path: '/users', label: 'Users', icon: 'user' },
-      { path: '/users/groups', label: 'Groups', icon: 'users' },
-      { path: '/users/invitations', label: 'Invitations', icon: 'mail', also: '/users/enrol' },
+      { path: '/users', label: 'nav.users', icon: 'user' },
+      { path: '/users/groups', label: 'nav.groups', icon: 'users' },
+      { path: '/users/invitations', label: 'nav.invitations', icon: 'mail', also: '/users/enrol' },
     ],
   },
   {
-    title: 'Network',
+    title: 'nav.network',
     entries: [
-      { path: '/devices', label: 'Devices', icon: 'laptop' },
-      { path: '/rules', label: 'Rules', icon: 'shield' },
-      { path: '/rules/policy_tests', label: 'Policy tests', icon: 'list-checks' },
+      { path: '/devices', label: 'nav.devices', icon: 'laptop' },
+      { path: '/rules', label: 'nav.rules', icon: 'shield' },
+      { path: '/rules/policy_tests', label: 'nav.policy_tests', icon: 'list-checks' },
     ],
   },
   {
-    title: 'Watch',
+    title: 'nav.watch',
     entries: [
-      { path: '/flows', label: 'Traffic', icon: 'activity' },
-      { path: '/refusals', label: 'Refused', icon: 'ban' },
-      { path: '/explain', label: 'Would it pass?', icon: 'route' },
-      { path: '/audit', label: 'Audit log', icon: 'scroll-text' },
+      { path: '/flows', label: 'nav.traffic', icon: 'activity' },
+      { path: '/refusals', label: 'nav.refused', icon: 'ban' },
+      { path: '/explain', label: 'nav.explain', icon: 'route' },
+      { path: '/audit', label: 'nav.audit', icon: 'scroll-text' },
     ],
   },
   {
-    title: 'Gateway',
+    title: 'nav.gateway',
     entries: [
-      { path: '/settings', label: 'Settings', icon: 'settings' },
-      { path: '/api_tokens', label: 'API tokens', icon: 'key-round' },
-      { path: '/gateways', label: 'Gateways', icon: 'server' },
+      { path: '/settings', label: 'nav.settings', icon: 'settings' },
+      { path: '/api_tokens', label: 'nav.api_tokens', icon: 'key-round' },
+      { path: '/gateways', label: 'nav.gateways', icon: 'server' },
     ],
   },
 ];
 
 /** What everyone has of their own. */
 const own: readonly Entry[] = [
-  { path: '/user_devices', label: 'My devices', icon: 'smartphone', also: '/user_refusals' },
-  { path: '/user_account', label: 'Account', icon: 'circle-user' },
+  { path: '/user_devices', label: 'my_devices.title', icon: 'smartphone', also: '/user_refusals' },
+  { path: '/user_account', label: 'account.title', icon: 'circle-user' },
 ];
 
 /** What is one touch away in a narrow window, beside everything else behind *More*. */
 const QUICK: readonly string[] = ['/dashboard', '/users', '/devices', '/rules'];
 
+/** An entry in words. */
+export interface NamedEntry extends Omit<Entry, 'label'> {
+  readonly label: string;
+}
+
 /** An entry, and whether the page that is shown lies behind it. */
-export interface ShownEntry extends Entry {
+export interface ShownEntry extends NamedEntry {
   readonly isCurrent: boolean;
 }
 
@@ -88,12 +94,22 @@ export function navigationOf(role: Role, path: string): Navigation {
   const [current] = seen
     .filter((entry) => isBehind(entry, path))
     .toSorted((a, b) => b.path.length - a.path.length);
-  const shown = (entry: Entry): ShownEntry => ({ ...entry, isCurrent: entry === current });
+  const shown = (entry: Entry): ShownEntry => ({
+    ...named(entry),
+    isCurrent: entry === current,
+  });
   return {
-    parts: parts.map(({ title, entries }) => ({ title, list: entries.map(shown) })),
+    parts: parts.map(({ title, entries }) => ({
+      title: title === null ? null : say(title),
+      list: entries.map(shown),
+    })),
     quick: seen.filter((entry) => parts.length > 0 && QUICK.includes(entry.path)).map(shown),
     own: own.map(shown),
   };
+}
+
+function named(entry: Entry): NamedEntry {
+  return { ...entry, label: say(entry.label) };
 }
 
 function isBehind(entry: Entry, path: string): boolean {
@@ -101,8 +117,8 @@ function isBehind(entry: Entry, path: string): boolean {
 }
 
 /** The pages that the console's search finds by their names. */
-export function consoleEntries(): readonly Entry[] {
-  return [...adminParts.flatMap(({ entries }) => entries), ...own];
+export function consoleEntries(): readonly NamedEntry[] {
+  return [...adminParts.flatMap(({ entries }) => entries), ...own].map(named);
 }
 
 /** Where a user with a role begins. */

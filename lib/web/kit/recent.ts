@@ -10,6 +10,7 @@ import { ADMINISTRATORS } from '../../auth/sessions.ts';
 import { localPath } from '../../auth/local-path.ts';
 import { RECENT_ADMINISTRATION_MS, RECENT_MS } from '../../kit/records/session-life.ts';
 import { textOf } from './form-token.ts';
+import { say } from './texts.ts';
 import type { Web } from './web.ts';
 
 declare module '@hapi/hapi' {
@@ -80,8 +81,7 @@ function askAgain(
   back: string | null,
 ): ResponseObject {
   const isForm = request.method === 'post';
-  if (isForm)
-    web.pages.flash(h, 'failed', 'Nothing is changed: your sign-in is too long ago for it.');
+  if (isForm) web.pages.flash(h, 'failed', say('again.too_long_ago'));
   const place = formPath(request, back);
   const query = new URLSearchParams({ why: 'recent', return_to: place }).toString();
   return web.pages.redirect(h, `/sign_in_again?${query}`);

@@ -19,6 +19,12 @@ export function utcInWords(time: Date): string {
   return `${text.replace(/:00$/, '')} UTC`;
 }
 
+/** A time as the API writes it, as pages say it without scripts. */
+export function timeInWords(iso: string): string {
+  const time = new Date(iso);
+  return Number.isNaN(time.getTime()) ? iso : utcInWords(time);
+}
+
 /** How long it is until a time: `1 minute`, never less. */
 export function minutesUntil(time: Date, now: Date = new Date()): string {
   const minutes = Math.max(1, Math.ceil((time.getTime() - now.getTime()) / 60_000));

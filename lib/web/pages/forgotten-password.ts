@@ -10,6 +10,7 @@ import type { Mails } from '../../kit/mail/mailer.ts';
 import { callerOf } from '../../kit/http/request-caller.ts';
 import { textOf } from '../kit/form-token.ts';
 import { openPage } from '../kit/route.ts';
+import { say } from '../kit/texts.ts';
 import type { Web } from '../kit/web.ts';
 import { isLocalOn } from './sign-in.ts';
 
@@ -54,5 +55,8 @@ function showPage(
   h: ResponseToolkit,
   isAsked: boolean,
 ): Promise<ResponseObject> {
-  return web.pages.show(request, h, 'forgotten-password', { title: 'Forgot password', isAsked });
+  return web.pages.show(request, h, 'forgotten-password', {
+    title: say('forgot.title'),
+    isAsked,
+  });
 }

@@ -22,6 +22,7 @@ import { saveChanges } from '../../kit/records/writes.ts';
 import { validatePasswordFields } from '../../domain/users/users.ts';
 import { textOf } from '../kit/form-token.ts';
 import { openPage } from '../kit/route.ts';
+import { say } from '../kit/texts.ts';
 import type { Web } from '../kit/web.ts';
 import { answerLocalOff, isLocalOn, providersOf } from './sign-in.ts';
 import { OWN_DEVICES } from './user-devices.ts';
@@ -72,7 +73,7 @@ async function showLink(
     return_to: await placeAfter(web, user, link.purpose),
   }).toString();
   return web.pages.show(request, h, 'one-time-link', {
-    title: link.purpose === 'enrolment' ? 'Welcome' : 'Choose another password',
+    title: say(link.purpose === 'enrolment' ? 'link.welcome' : 'link.reset'),
     email: user.email,
     isEnrolment: link.purpose === 'enrolment',
     isLocalOn: isLocal,

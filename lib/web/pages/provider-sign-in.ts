@@ -32,6 +32,7 @@ import {
 import { groupsHearer } from '../../domain/policy/memberships.ts';
 import { PageError } from '../../kit/http/page-error.ts';
 import { isFromAfar } from '../kit/form-token.ts';
+import { say, type TextKey } from '../kit/texts.ts';
 import type { Web } from '../kit/web.ts';
 
 /**
@@ -52,10 +53,10 @@ const codes: Readonly<Record<ProviderRefusal['blamed'], ErrorCode>> = {
 };
 
 /** Titles of error pages; all other refusals have the title “Sign-in failed”. */
-const titles: Readonly<Partial<Record<RefusalReason, string>>> = {
-  unknown_provider: 'No such provider',
-  signed_out_here: 'Signed out here',
-  sign_out_refused: 'Sign-out refused',
+const titles: Readonly<Partial<Record<RefusalReason, TextKey>>> = {
+  unknown_provider: 'sign_in.no_provider',
+  signed_out_here: 'sign_in.signed_out',
+  sign_out_refused: 'sign_in.sign_out_refused',
 };
 
 /** A handler of one step. */
@@ -200,7 +201,7 @@ export class ProviderSignIn {
     if (!(error instanceof ProviderRefusal)) return error;
     this.note(request, error);
     const { reason, blamed, text } = error;
-    const title = titles[reason] ?? 'Sign-in failed';
+    const title = say(titles[reason] ?? 'sign_in.failed');
     return new PageError(codes[blamed], { title, text });
   }
 

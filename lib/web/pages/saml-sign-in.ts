@@ -28,6 +28,7 @@ import { callerOf } from '../../kit/http/request-caller.ts';
 import { takesForm, textOf } from '../kit/form-token.ts';
 import { recently } from '../kit/recent.ts';
 import { adminPage, openPage } from '../kit/route.ts';
+import { say } from '../kit/texts.ts';
 import type { Web } from '../kit/web.ts';
 import { ProviderSignIn } from './provider-sign-in.ts';
 
@@ -87,7 +88,7 @@ class SamlPages {
     // The provider may send the browser on, to a page of another host: browsers check that as well.
     request.app.allowedSources = { ...request.app.allowedSources, forms: 'https: http:' };
     return this.#web.pages.show(request, h, 'leave-by-form', {
-      title: 'One moment',
+      title: say('leave.title'),
       address: asked.address,
       fields: asked.fields,
       scripts: ['leave-by-form.js'],

@@ -11,7 +11,7 @@ import {
   type Searchable,
   searchIds,
 } from '../../../models/index.ts';
-import { consoleEntries, type Entry } from '../kit/navigation.ts';
+import { consoleEntries, type NamedEntry } from '../kit/navigation.ts';
 import { adminPage } from '../kit/route.ts';
 import { inOrder } from '../../kit/records/in-order.ts';
 import { readAddress } from '../../kit/validation/network.ts';
@@ -28,7 +28,7 @@ const FOUND_MAX = 5;
 const TEXT_MAX = 100;
 
 /** Pages that the navigation does not name. */
-const MORE_PAGES: readonly Omit<Entry, 'icon'>[] = [
+const MORE_PAGES: readonly Omit<NamedEntry, 'icon'>[] = [
   { path: '/users/enrol', label: 'Invite people' },
   { path: '/users/new', label: 'Add a user without an invitation' },
   { path: '/devices/new', label: 'Add a device' },

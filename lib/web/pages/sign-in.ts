@@ -3,7 +3,7 @@
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { methodOf } from '../../auth/identity/method.ts';
-import { checkPassword, LOCAL_METHOD, type Wait } from '../../auth/local.ts';
+import { checkPassword, LOCAL_METHOD, LOCAL_OFF, type Wait } from '../../auth/local.ts';
 import { localPath } from '../../auth/local-path.ts';
 import { OidcClients } from '../../auth/oidc/client.ts';
 import { signOutAddress } from '../../auth/oidc/sign-out.ts';
@@ -16,14 +16,10 @@ import { wantsPage } from '../kit/errors.ts';
 import { textOf } from '../kit/form-token.ts';
 import { homeOf } from '../kit/navigation.ts';
 import { openPage } from '../kit/route.ts';
+import { say } from '../kit/texts.ts';
 import type { Web } from '../kit/web.ts';
 import { minutesUntil } from '../kit/words.ts';
 
-const REFUSED = 'Error signing in: user credentials are invalid or user does not exist';
-const DISABLED = 'Your account is disabled. Please ask your administrator.';
-const ENDED =
-  'You were signed out: your session ended, or somebody ended it. A form that you sent was not saved. Sign in again, and you come back to the page where you were.';
-const LOCAL_OFF = 'Local auth disabled';
 /** Lets people sign in with passwords again, where nobody can sign in. */
 const OPENING = commandLine('configuration set local_auth_enabled=true');
 
@@ -47,7 +43,7 @@ export function signInPages(web: Web): ServerRoute[] {
     const address =
       session === null ? null : await addressAtProvider(web, request, clients, session);
     if (address !== null) return web.pages.leave(request, h, address);
-    if (session !== null) web.pages.flash(h, 'done', 'You are signed out.');
+    if (session !== null) web.pages.flash(h, 'done', say('sign_out.done'));
     return web.pages.redirect(h, '/');
   };
   return [
@@ -87,7 +83,7 @@ async function showSignIn(web: Web, request: Request, h: ResponseToolkit): Promi
   const session = await web.sessions.find(request);
   if (session?.state === 'open') return web.pages.redirect(h, homeOf(session.user.role));
   if (session?.state === 'second factor') return web.pages.redirect(h, '/mfa/auth');
-  const ended = request.query['why'] === 'ended' ? ENDED : null;
+  const ended = request.query['why'] === 'ended' ? say('sign_in.ended') : null;
   return signInPage(web, request, h, { returnTo: localPath(request.query['return_to']), ended });
 }
 
@@ -113,7 +109,9 @@ async function signInLocally(
     if (!(error instanceof SignInRefusal)) throw error;
   }
   const isWait = typeof checked === 'object' && 'waitsUntil' in checked;
-  const words = isWait ? waitWords(checked) : checked === 'disabled' ? DISABLED : REFUSED;
+  const words = isWait
+    ? waitWords(checked)
+    : say(checked === 'disabled' ? 'sign_in.disabled' : 'sign_in.refused');
   const isAgain = textOf(request, 'again') !== '' && (await isSignedIn(web, request));
   const response = isAgain
     ? await signInAgainPage(web, request, h, {
@@ -127,7 +125,7 @@ async function signInLocally(
 }
 
 function waitWords({ waitsUntil }: Wait): string {
-  return `Too many sign-ins failed, for this e-mail or from your address. Wait ${minutesUntil(waitsUntil)}, then try again; until then the right password is refused too`;
+  return say('sign_in.waits', { minutes: minutesUntil(waitsUntil) });
 }
 
 async function isSignedIn({ sessions }: Web, request: Request): Promise<boolean> {
@@ -142,7 +140,7 @@ async function signInPage(
 ): Promise<ResponseObject> {
   const { email = '', error: words = null, ended = null, returnTo } = values;
   return web.pages.show(request, h, 'sign-in', {
-    title: 'Sign in',
+    title: say('sign_in.title'),
     isLocalOn: await isLocalOn(web),
     // Strangers read it: it names no e-mail.
     opening: 'local_auth_enabled' in web.fixed ? null : OPENING,
@@ -181,7 +179,7 @@ export async function signInAgainPage(
   // If the way that the person used no longer exists, the page offers all others.
   const isAny = !wasLocal && own.length === 0;
   return web.pages.show(request, h, 'sign-in-again', {
-    title: 'Sign in again',
+    title: say('again.title'),
     isForChange,
     email: email ?? session?.user.email ?? '',
     error: words ?? null,
@@ -206,8 +204,8 @@ export async function answerLocalOff(
   h: ResponseToolkit,
 ): Promise<ResponseObject> {
   if (!wantsPage(request)) return h.response(LOCAL_OFF).type('text/plain; charset=utf-8').code(404);
-  const text = 'Signing in with e-mail and password is switched off here.';
-  const values = { title: LOCAL_OFF, text, status: 404 };
+  const text = say('sign_in.local_off_more');
+  const values = { title: say('sign_in.local_off'), text, status: 404 };
   return (await web.pages.show(request, h, 'error', values)).code(404);
 }
 

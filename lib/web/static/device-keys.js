@@ -7,6 +7,7 @@ import './lib/tweetnacl.js';
 import { encode } from './lib/uqr.js';
 import { awaitHandshake } from './first-handshake.js';
 import { enliven } from './postern.js';
+import { textOf } from './postern.js';
 
 const KEY_BYTES = 32;
 /** White modules around a QR code, which readers need to find it. */
@@ -58,10 +59,7 @@ function prepareForm(form, hadPair) {
       (answer) => replacePage(answer, pair),
       () => {
         button.disabled = false;
-        say(
-          form,
-          'No answer came, so it is not known whether the device was added. Try again: it will not be added twice.',
-        );
+        say(form, textOf('device.unsure'));
       },
     );
   });
@@ -167,22 +165,18 @@ function prepareChange(form, { complete, address, device }) {
   };
   const putInForce = async () => {
     [button.disabled, giveUp.hidden, staged.hidden] = [true, true, true];
-    tell('The new key is sent. If the connection stops now, import the new file.');
+    tell(textOf('file.key_sent'));
     try {
       if (isSignedOut) takeToken(form, await ask(address));
       const answer = await send(form, pair);
       if (fileIn(answer.page) !== null) return finish(answer);
       if (!answer.isRedirected) throw new Error('an error page');
-      tell(
-        'You are signed out. Sign in again in another window, then put the new key in force here.',
-      );
+      tell(textOf('file.key_signed_out'));
       isSignedOut = true;
       button.disabled = false;
     } catch {
       isUnsure = true;
-      tell(
-        'No answer came, so it is not known whether the new key is in force. Keep this page open and save the new file. This page finds out as soon as it reaches the gateway again.',
-      );
+      tell(textOf('file.key_unsure'));
       setTimeout(findOut, ASK_AGAIN_MS);
     }
   };
@@ -197,7 +191,7 @@ function prepareChange(form, { complete, address, device }) {
     takeToken(form, answer);
     isUnsure = false;
     [button.disabled, giveUp.hidden, staged.hidden] = [false, false, false];
-    tell('The gateway still has the former key. Put the new key in force again.');
+    tell(textOf('file.key_former'));
   };
 
   form.addEventListener('submit', (event) => {
@@ -217,7 +211,7 @@ function tellDone() {
   const note = document.createElement('p');
   note.className = 'note done';
   note.setAttribute('role', 'status');
-  note.textContent = 'The new key is in force. Files with the former key no longer work.';
+  note.textContent = textOf('file.key_in_force');
   document.querySelector('main').prepend(note);
 }
 
@@ -314,12 +308,11 @@ function preparePaste(file, publicKey, take) {
     const given = readPrivateKey(text);
     const isRight = given?.publicKey === publicKey;
     const isWrong = !isRight && text !== '';
-    const words =
-      given === null ? 'This is not a private key.' : 'This is the key of another device.';
+    const words = textOf(given === null ? 'file.no_key' : 'file.other_key');
     error.textContent = isWrong ? words : '';
     field.toggleAttribute('aria-invalid', isWrong);
     if (isWrong) field.setAttribute('aria-invalid', 'true');
-    title.textContent = isRight ? 'The private key is right: the file is complete' : missing;
+    title.textContent = isRight ? textOf('file.key_right') : missing;
     take(isRight ? given.privateKey : null);
   };
   field.addEventListener('input', read);
@@ -343,7 +336,7 @@ function drawCode(section, text, name) {
   const svg = make('svg', {
     viewBox: `0 0 ${side} ${side}`,
     role: 'img',
-    'aria-label': `QR code of ${name}`,
+    'aria-label': textOf('file.qr_of', { name }),
     'shape-rendering': 'crispEdges',
   });
   svg.append(make('rect', { width: side, height: side, fill: '#fff' }));

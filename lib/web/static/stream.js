@@ -1,6 +1,8 @@
 // A stream of server-sent events that keeps a page up to date. A window that nobody sees asks for
 // nothing, and the button of the page pauses it.
 
+import { textOf } from './texts.js';
+
 const RETRY_MS = 3_000;
 const RETRY_LONGEST_MS = 60_000;
 
@@ -44,7 +46,7 @@ export function follow(addressOf, heard) {
   };
   button?.addEventListener('click', () => {
     isPaused = !isPaused;
-    button.textContent = isPaused ? 'Go on' : 'Pause';
+    button.textContent = textOf(isPaused ? 'live.go_on' : 'live.pause');
     if (isPaused) close();
     else open();
   });

@@ -2,6 +2,8 @@
 // shows afterwards what was typed into it. It is kept in this tab, for 15 minutes,
 // and only for the same user. Passwords, codes and other secrets are never kept.
 
+import { textOf } from './texts.js';
+
 const PLACE = 'postern-typed';
 const KEPT_MS = 15 * 60_000;
 
@@ -80,8 +82,7 @@ function sayThatItIsBack(form) {
   const note = document.createElement('p');
   note.className = 'note';
   note.role = 'status';
-  note.textContent =
-    'What you typed is here again, without passwords and codes. Nothing is changed yet: please send it once more.';
+  note.textContent = textOf('typed.again');
   form.before(note);
 }
 

@@ -2,13 +2,15 @@
 // sends the offset of the zone at that time; the gateway keeps UTC. A local time that does not
 // exist, because clocks go forward then, is refused.
 
+import { textOf } from './texts.js';
+
 const MINUTE_MS = 60_000;
 /** Ends that people want often, in days; null: none. */
 const ENDS = [
-  ['1 day', 1],
-  ['1 week', 7],
-  ['30 days', 30],
-  ['never', null],
+  ['time.day', 1],
+  ['time.week', 7],
+  ['time.month', 30],
+  ['time.never', null],
 ];
 
 /** Turns the field that a note with the zone belongs to into one of the reader's zone. */
@@ -21,9 +23,7 @@ export function askInOwnZone(note) {
   if (!Number.isNaN(utc.getTime())) field.value = localText(utc);
   const judge = () =>
     field.setCustomValidity(
-      field.value !== '' && offsetOf(field.value) === 'none'
-        ? 'This time does not exist in your zone: clocks go forward then.'
-        : '',
+      field.value !== '' && offsetOf(field.value) === 'none' ? textOf('time.no_such') : '',
     );
   field.addEventListener('input', judge);
   field.form.addEventListener('formdata', ({ formData }) => {
@@ -40,7 +40,7 @@ function offerEnds(field, judge) {
     const chip = document.createElement('button');
     chip.type = 'button';
     chip.className = 'quiet small';
-    chip.textContent = label;
+    chip.textContent = textOf(label);
     chip.addEventListener('click', () => {
       const end = new Date();
       end.setDate(end.getDate() + (days ?? 0));

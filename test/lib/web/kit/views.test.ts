@@ -1,6 +1,7 @@
 // The templates: everything is escaped, and the partials show what they are given.
 
 import test from 'ava';
+import { say } from '../../../../lib/web/kit/texts.ts';
 import { createViews } from '../../../../lib/web/kit/views.ts';
 
 const BAD = `"><script>alert('1')</script>&`;
@@ -16,6 +17,7 @@ const frame = {
   csrfToken: 'token',
   requestId: 'id',
   plain: (text: string) => text,
+  say,
   path: (local: string) => local,
   asset: (name: string) => name,
 };

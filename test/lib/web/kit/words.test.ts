@@ -5,6 +5,7 @@ import {
   agoInWords,
   bytesInWords,
   minutesUntil,
+  timeInWords,
   utcInWords,
 } from '../../../../lib/web/kit/words.ts';
 
@@ -56,3 +57,8 @@ for (const [time, words] of [
   test(`${time} is ${words}`, (t) => {
     t.is(utcInWords(new Date(time)), words);
   });
+
+test('without scripts a time of the API is said to the second', (t) => {
+  t.is(timeInWords('2026-11-30T21:00:02.386000Z'), '2026-11-30 21:00:02 UTC');
+  t.is(timeInWords('never'), 'never');
+});

@@ -169,7 +169,10 @@ for (const kind of firstKind()) {
       /Switched off since <time[^<]*<\/time>: it passes no packet\. Ask an administrator/,
     );
     const [, until] = await texts({ enabled: true, ends_at: '2199-01-02T03:04:00Z' });
-    t.regex(until, /It works until <time datetime="2199-01-02T03:04:00\.000Z">/);
+    t.regex(
+      until,
+      /It works until <time datetime="2199-01-02T03:04:00\.000Z">2199-01-02 03:04 UTC</,
+    );
     const [endedList, ended] = await texts({ ends_at: '2020-01-02T03:04:00Z' });
     t.regex(endedList, /badge bad"[^>]*>Ended</);
     t.regex(ended, /It ended at <time datetime="2020-01-02T03:04:00\.000Z">/);
