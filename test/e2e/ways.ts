@@ -129,12 +129,6 @@ export const untried: readonly (Omit<Difference, 'row'> & { readonly why: string
   },
   {
     file: 'capture.test.ts',
-    title: 'a worker that is started again captures again',
-    ways: ['rootless'],
-    why: 'the inspector is in the namespace of pasta',
-  },
-  {
-    file: 'capture.test.ts',
     title: 'a client that reads slowly loses packets, and the tunnel loses none',
     ways: ['rootless'],
     why: 'what the client does not read waits in pasta',
