@@ -18,6 +18,8 @@ const LINE_COLUMNS_MAX = 100;
 /** Source files without a test of their own name: the file that tests them instead. */
 const TESTED_ELSEWHERE: Record<string, string> = {
   'config/observation-settings.ts': 'test/config/index.test.ts',
+  'lib/web/kit/english-frame.ts': 'test/lib/web/kit/texts.test.ts',
+  'lib/web/kit/english-portal.ts': 'test/lib/web/kit/texts.test.ts',
   'lib/reconcile/known.ts': 'test/lib/reconcile/translation.test.ts',
   'dataplane/filter/flow-sink.ts': 'test/dataplane/rings/flow-log-ring.test.ts',
   'dataplane/filter/match.ts': 'test/dataplane/filter/filter-groups.test.ts',

@@ -26,7 +26,7 @@ export const gates = {
   receiver: 'The device that it is for can be reached.',
 } as const;
 
-/** What the gate `way` says of a packet that leaves the gateway where there is no TUN of the host. */
+/** What the gate `way` says of a packet that leaves the gateway without a TUN of the host. */
 export const byWay: Readonly<Partial<Record<Leaving, string>>> = {
   sockets: 'There is a way to the destination, by a socket of the gateway.',
   pasta: 'There is a way to the destination, by a socket of pasta.',

@@ -37,7 +37,7 @@ export class WhoQuestions {
     this.#context = context;
   }
 
-  /** Says who may reach an address; refuses where too many requests wait, of all or of the asker. */
+  /** Says who may reach an address; refuses where too many wait, of all or of the asker. */
   async ask(asked: WhoAsked, asker: string): Promise<Reaching> {
     const own = this.#requests.get(asker) ?? 0;
     if (this.#requested > WAITING_MAX || own === PER_ASKER_MAX)
@@ -48,7 +48,7 @@ export class WhoQuestions {
       return await this.#share(asked);
     } finally {
       this.#requested -= 1;
-      const left = this.#requests.get(asker)! - 1;
+      const left = (this.#requests.get(asker) ?? 1) - 1;
       if (left === 0) this.#requests.delete(asker);
       else this.#requests.set(asker, left);
     }

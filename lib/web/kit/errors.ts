@@ -58,16 +58,16 @@ export function personAnswers(pages: Pages, readiness: () => Readiness): PersonA
       request,
       h,
       error,
-      isAwayForLong ? inWords(AWAY_FOR_LONG) : saidOf(error),
+      isAwayForLong ? sayBoth(AWAY_FOR_LONG) : saidOf(error),
     );
   };
 }
 
 function saidOf(error: ApiError): Said {
-  return error instanceof PageError ? error.said : inWords(words[error.code]);
+  return error instanceof PageError ? error.said : sayBoth(words[error.code]);
 }
 
-function inWords([title, text]: Words): Said {
+function sayBoth([title, text]: Words): Said {
   return { title: say(title), text: say(text) };
 }
 

@@ -1,5 +1,5 @@
-// The texts of pages for people who are no administrators, of what every page has, and of scripts: in
-// tables, so that other languages can have tables of the same keys. These pages say nothing but
+// The texts of pages for people who are no administrators, of what every page has, and of scripts:
+// in tables, so that other languages can have tables of the same keys. These pages say nothing but
 // texts of them (test/lib/web/kit/texts.test.ts).
 
 import { frame } from './english-frame.ts';

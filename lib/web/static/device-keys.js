@@ -7,7 +7,7 @@ import './lib/tweetnacl.js';
 import { encode } from './lib/uqr.js';
 import { awaitHandshake } from './first-handshake.js';
 import { enliven } from './postern.js';
-import { textOf } from './postern.js';
+import { phrase } from './postern.js';
 
 const KEY_BYTES = 32;
 /** White modules around a QR code, which readers need to find it. */
@@ -59,7 +59,7 @@ function prepareForm(form, hadPair) {
       (answer) => replacePage(answer, pair),
       () => {
         button.disabled = false;
-        say(form, textOf('device.unsure'));
+        say(form, phrase('device.unsure'));
       },
     );
   });
@@ -165,18 +165,18 @@ function prepareChange(form, { complete, address, device }) {
   };
   const putInForce = async () => {
     [button.disabled, giveUp.hidden, staged.hidden] = [true, true, true];
-    tell(textOf('file.key_sent'));
+    tell(phrase('file.key_sent'));
     try {
       if (isSignedOut) takeToken(form, await ask(address));
       const answer = await send(form, pair);
       if (fileIn(answer.page) !== null) return finish(answer);
       if (!answer.isRedirected) throw new Error('an error page');
-      tell(textOf('file.key_signed_out'));
+      tell(phrase('file.key_signed_out'));
       isSignedOut = true;
       button.disabled = false;
     } catch {
       isUnsure = true;
-      tell(textOf('file.key_unsure'));
+      tell(phrase('file.key_unsure'));
       setTimeout(findOut, ASK_AGAIN_MS);
     }
   };
@@ -191,7 +191,7 @@ function prepareChange(form, { complete, address, device }) {
     takeToken(form, answer);
     isUnsure = false;
     [button.disabled, giveUp.hidden, staged.hidden] = [false, false, false];
-    tell(textOf('file.key_former'));
+    tell(phrase('file.key_former'));
   };
 
   form.addEventListener('submit', (event) => {
@@ -211,7 +211,7 @@ function tellDone() {
   const note = document.createElement('p');
   note.className = 'note done';
   note.setAttribute('role', 'status');
-  note.textContent = textOf('file.key_in_force');
+  note.textContent = phrase('file.key_in_force');
   document.querySelector('main').prepend(note);
 }
 
@@ -308,11 +308,11 @@ function preparePaste(file, publicKey, take) {
     const given = readPrivateKey(text);
     const isRight = given?.publicKey === publicKey;
     const isWrong = !isRight && text !== '';
-    const words = textOf(given === null ? 'file.no_key' : 'file.other_key');
+    const words = phrase(given === null ? 'file.no_key' : 'file.other_key');
     error.textContent = isWrong ? words : '';
     field.toggleAttribute('aria-invalid', isWrong);
     if (isWrong) field.setAttribute('aria-invalid', 'true');
-    title.textContent = isRight ? textOf('file.key_right') : missing;
+    title.textContent = isRight ? phrase('file.key_right') : missing;
     take(isRight ? given.privateKey : null);
   };
   field.addEventListener('input', read);
@@ -336,7 +336,7 @@ function drawCode(section, text, name) {
   const svg = make('svg', {
     viewBox: `0 0 ${side} ${side}`,
     role: 'img',
-    'aria-label': textOf('file.qr_of', { name }),
+    'aria-label': phrase('file.qr_of', { name }),
     'shape-rendering': 'crispEdges',
   });
   svg.append(make('rect', { width: side, height: side, fill: '#fff' }));

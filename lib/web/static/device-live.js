@@ -5,7 +5,7 @@
 import uPlot from './lib/uplot.js';
 import { showInOwnZone } from './postern.js';
 import { follow } from './postern.js';
-import { textOf } from './postern.js';
+import { phrase } from './postern.js';
 
 /** Seconds that the plot shows. */
 const SPAN_SECONDS = 300;
@@ -128,9 +128,9 @@ function optionsOf(box) {
       { ...axis, size: 76, values: (_plot, values) => values.map(rateOf) },
     ],
     series: [
-      { label: textOf('chart.time'), value: (plot, value) => timeOf(value ?? plot.data[0].at(-1)) },
-      series(textOf('chart.download'), 'accent'),
-      series(textOf('chart.upload'), 'warn'),
+      { label: phrase('chart.time'), value: (plot, value) => timeOf(value ?? plot.data[0].at(-1)) },
+      series(phrase('chart.download'), 'accent'),
+      series(phrase('chart.upload'), 'warn'),
     ],
   };
 }

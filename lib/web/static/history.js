@@ -2,7 +2,7 @@
 // all there is.
 
 import uPlot from './lib/uplot.js';
-import { textOf } from './postern.js';
+import { phrase } from './postern.js';
 
 const HEIGHT = 200;
 
@@ -67,7 +67,7 @@ function optionsOf(box, labels, width) {
       { ...axis, size: 76, values: (_plot, values) => values.map(bytesText) },
     ],
     series: [
-      { label: textOf('chart.since'), value: (plot, value) => timeOf(startOf(plot, value)) },
+      { label: phrase('chart.since'), value: (plot, value) => timeOf(startOf(plot, value)) },
       ...labels.map((label, i) => {
         const name = ['accent', 'warn'][i];
         return {

@@ -4,7 +4,7 @@
 
 import { showInOwnZone } from './postern.js';
 import { follow } from './postern.js';
-import { textOf } from './postern.js';
+import { phrase } from './postern.js';
 
 const AGE_MS = 1_000;
 /** Rows that a page names: the gateway follows no more. */
@@ -102,7 +102,7 @@ function arrange() {
 
 function tell(changes, count) {
   changes.hidden = count === 0;
-  changes.textContent = textOf(count === 1 ? 'live.changes_one' : 'live.changes', { count });
+  changes.textContent = phrase(count === 1 ? 'live.changes_one' : 'live.changes', { count });
 }
 
 /** A text that leads somewhere, or is never broken. */

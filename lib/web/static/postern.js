@@ -1,7 +1,7 @@
 // What every page does in the browser if scripts run: questions become dialogs, times are shown in
 // the reader's own time zone, texts are copied at a click. Pages work without it.
 
-import { textOf } from './texts.js';
+import { phrase } from './texts.js';
 import { askInOwnZone } from './typed-times.js';
 
 /** Up to when a time is shown as seconds, minutes, hours or days ago; later the date is enough. */
@@ -74,7 +74,7 @@ function selectAll(box) {
     bar.hidden = ticked === 0;
     // A box that nobody sees must not be ticked.
     if (bar.hidden && every !== null) every.checked = false;
-    bar.querySelector('[data-count]').textContent = textOf('list.selected', { count: ticked });
+    bar.querySelector('[data-count]').textContent = phrase('list.selected', { count: ticked });
   };
   box.hidden = false;
   bar.querySelector('[type=reset]').hidden = false;
@@ -103,7 +103,7 @@ function makeDialog(question) {
   const cancel = document.createElement('button');
   cancel.type = 'button';
   cancel.className = 'quiet';
-  cancel.textContent = textOf('form.cancel');
+  cancel.textContent = phrase('form.cancel');
   cancel.addEventListener('click', () => dialog.close());
   form.querySelector('.buttons').prepend(cancel);
   const opener = document.createElement('button');
@@ -157,7 +157,7 @@ function nameZone() {
   const note = document.createElement('p');
   note.className = 'help zone';
   const { timeZone } = new Intl.DateTimeFormat().resolvedOptions();
-  note.textContent = textOf('page.zone', { zone: timeZone });
+  note.textContent = phrase('page.zone', { zone: timeZone });
   document.querySelector('main').append(note);
 }
 
@@ -184,9 +184,9 @@ function copyAtClick(button) {
     const source = document.getElementById(button.dataset.copy);
     const isCopied = await copy(source.value ?? source.textContent);
     if (!isCopied) select(source);
-    button.textContent = textOf(isCopied ? 'copy.done' : 'copy.selected');
+    button.textContent = phrase(isCopied ? 'copy.done' : 'copy.selected');
     const what = button.dataset.copied ?? label;
-    say(isCopied ? textOf('copy.what', { what }) : textOf('copy.failed'));
+    say(isCopied ? phrase('copy.what', { what }) : phrase('copy.failed'));
     setTimeout(() => (button.textContent = label), 2_000);
   });
 }

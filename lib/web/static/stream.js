@@ -1,7 +1,7 @@
 // A stream of server-sent events that keeps a page up to date. A window that nobody sees asks for
 // nothing, and the button of the page pauses it.
 
-import { textOf } from './texts.js';
+import { phrase } from './texts.js';
 
 const RETRY_MS = 3_000;
 const RETRY_LONGEST_MS = 60_000;
@@ -46,7 +46,7 @@ export function follow(addressOf, heard) {
   };
   button?.addEventListener('click', () => {
     isPaused = !isPaused;
-    button.textContent = textOf(isPaused ? 'live.go_on' : 'live.pause');
+    button.textContent = phrase(isPaused ? 'live.go_on' : 'live.pause');
     if (isPaused) close();
     else open();
   });

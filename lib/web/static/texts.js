@@ -4,6 +4,6 @@
 const TEXTS = {};
 
 /** A text with its values in their places. */
-export function textOf(key, values = {}) {
+export function phrase(key, values = {}) {
   return TEXTS[key].replaceAll(/\{(\w+)\}/g, (place, name) => values[name] ?? place);
 }

@@ -2,7 +2,7 @@
 // shows afterwards what was typed into it. It is kept in this tab, for 15 minutes,
 // and only for the same user. Passwords, codes and other secrets are never kept.
 
-import { textOf } from './texts.js';
+import { phrase } from './texts.js';
 
 const PLACE = 'postern-typed';
 const KEPT_MS = 15 * 60_000;
@@ -82,7 +82,7 @@ function sayThatItIsBack(form) {
   const note = document.createElement('p');
   note.className = 'note';
   note.role = 'status';
-  note.textContent = textOf('typed.again');
+  note.textContent = phrase('typed.again');
   form.before(note);
 }
 

@@ -2,7 +2,7 @@
 // sends the offset of the zone at that time; the gateway keeps UTC. A local time that does not
 // exist, because clocks go forward then, is refused.
 
-import { textOf } from './texts.js';
+import { phrase } from './texts.js';
 
 const MINUTE_MS = 60_000;
 /** Ends that people want often, in days; null: none. */
@@ -23,7 +23,7 @@ export function askInOwnZone(note) {
   if (!Number.isNaN(utc.getTime())) field.value = localText(utc);
   const judge = () =>
     field.setCustomValidity(
-      field.value !== '' && offsetOf(field.value) === 'none' ? textOf('time.no_such') : '',
+      field.value !== '' && offsetOf(field.value) === 'none' ? phrase('time.no_such') : '',
     );
   field.addEventListener('input', judge);
   field.form.addEventListener('formdata', ({ formData }) => {
@@ -40,7 +40,7 @@ function offerEnds(field, judge) {
     const chip = document.createElement('button');
     chip.type = 'button';
     chip.className = 'quiet small';
-    chip.textContent = textOf(label);
+    chip.textContent = phrase(label);
     chip.addEventListener('click', () => {
       const end = new Date();
       end.setDate(end.getDate() + (days ?? 0));

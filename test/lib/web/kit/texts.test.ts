@@ -140,7 +140,7 @@ test('scripts are given the texts that they say', async (t) => {
   t.is(given['live.changes'], english['live.changes']);
   t.false('error.scope' in given, 'no others');
   for (const [name, file] of Object.entries(files))
-    for (const [said] of name.startsWith('lib/') ? [] : String(file).matchAll(/textOf\([^)]*\)/g))
+    for (const [said] of name.startsWith('lib/') ? [] : String(file).matchAll(/phrase\([^)]*\)/g))
       for (const [key] of said.matchAll(/(?<=')\w+\.\w+(?=')/g)) t.true(key in given, key);
 });
 
