@@ -50,6 +50,7 @@ test('a field ties its label, help and error to its input', async (t) => {
   t.regex(html, /<label for="field-a">A<\/label>/);
   t.regex(html, /id="field-a" name="a".* aria-describedby="field-a-help field-a-error"/);
   t.regex(html, /aria-invalid="true"/);
+  t.regex(html, / autofocus /, 'in view without scripts too');
   t.regex(html, /id="field-a-error">F; G</);
   t.regex(await show('field', { name: 'a', label: 'A', locked: 'Why' }), / disabled/);
 });
