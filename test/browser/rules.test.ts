@@ -5,6 +5,26 @@ import { randomBytes } from 'node:crypto';
 import test from 'ava';
 import { inspect, make, openBrowser, signIn } from '../support/web/browser.ts';
 
+/** What is typed while an answer takes a second, and how long after the last key each is asked. */
+const TYPED_MEANWHILE = `new Promise((resolve) => {
+  const field = document.querySelector('[name=destination]');
+  const waits = [];
+  let keyAt = 0;
+  const fetched = window.fetch;
+  window.fetch = async () => {
+    waits.push(performance.now() - keyAt);
+    await new Promise((later) => setTimeout(later, 1_000));
+    return new Response('{"meaning":null,"meetings":[]}');
+  };
+  const type = () => {
+    keyAt = performance.now();
+    field.value += '1';
+    field.dispatchEvent(new Event('input', { bubbles: true }));
+  };
+  for (const at of [0, 700, 1_200]) setTimeout(type, at);
+  setTimeout(() => { window.fetch = fetched; resolve(waits); }, 2_800);
+})`;
+
 test('whom a rule is for is chosen by keyboard, and what it meets is said meanwhile', async (t) => {
   const stage = await openBrowser(t);
   const { status } = await stage.gateway.call('POST', '/v0/groups', {
@@ -17,6 +37,12 @@ test('whom a rule is for is chosen by keyboard, and what it meets is said meanwh
   await signIn(page);
   await page.waitForURL('/dashboard');
   await page.goto('/rules/new');
+  const waits = await page.evaluate<number[]>(TYPED_MEANWHILE);
+  t.true(
+    waits.length > 1 && waits.every((ms) => ms > 290),
+    `asked ${waits.join(', ')} ms after a key`,
+  );
+  await page.getByLabel('Destination').fill('');
   let asked = 0;
   page.on('request', (request) => {
     if (request.url().includes('/rules/meets')) asked += 1;

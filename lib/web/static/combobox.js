@@ -94,6 +94,8 @@ export function paced(pauseMs, work) {
   };
   return () => {
     clearTimeout(timer);
+    // Whoever called before is served with this one.
+    isWanted = false;
     timer = setTimeout(run, pauseMs);
   };
 }
