@@ -25,7 +25,9 @@ export class LateTimer {
 
   #start(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
-    const wait = Math.min(WAIT_MS_MAX, Math.ceil(this.#wantedAt - performance.now()));
+    // Its time may have passed meanwhile, and Node warns of a negative wait.
+    const left = Math.max(1, Math.ceil(this.#wantedAt - performance.now()));
+    const wait = Math.min(WAIT_MS_MAX, left);
     this.#firesAt = performance.now() + wait;
     // It does not keep a test process alive.
     this.#timer = setTimeout(() => this.#fire(), wait).unref();

@@ -62,3 +62,23 @@ test('it waits longer than a timer of Node can', async (t) => {
   t.is(calls.length, 0);
   timer.clear();
 });
+
+test.serial('its time has passed before it is set: it waits for no negative time', async (t) => {
+  const set = globalThis.setTimeout;
+  t.teardown(() => Object.assign(globalThis, { setTimeout: set }));
+  const waits: (number | undefined)[] = [];
+  Object.assign(globalThis, {
+    setTimeout: (call: () => void, wait?: number) => {
+      waits.push(wait);
+      return set(call, wait);
+    },
+  });
+  // The process gets no processor for a while, right after it has read the clock.
+  let ms = performance.now();
+  performance.now = () => (ms += 100);
+  const { timer } = watched();
+  timer.set(5);
+  Reflect.deleteProperty(performance, 'now');
+  t.deepEqual(waits, [1]);
+  timer.clear();
+});
