@@ -77,17 +77,11 @@ export async function fetchBy(
   input: string | URL | Request,
   init?: RequestInit,
 ): Promise<Response> {
-  const asked = new Request(input, init);
-  const url = new URL(asked.url);
+  const sent = await readAsked(input, init);
+  const { url, method } = sent;
   if (url.protocol !== 'http:')
     throw new TypeError(`fetch of a device takes http, not ${url.protocol}`);
-  const sent: Sent = {
-    asked,
-    url,
-    body: asked.body === null ? null : Buffer.from(await asked.arrayBuffer()),
-    canAbort: input instanceof Request || (init?.signal ?? null) !== null,
-  };
-  if (!REPEATABLE.includes(asked.method)) return exchange(fresh(), sent);
+  if (!REPEATABLE.includes(method)) return exchange(fresh(), sent);
   try {
     return await exchange(kept, sent);
   } catch (error) {
@@ -96,28 +90,47 @@ export async function fetchBy(
   }
 }
 
+/** What is asked for. To make a `Request` takes a tenth of the whole, so most requests have none. */
+async function readAsked(input: string | URL | Request, init?: RequestInit): Promise<Sent> {
+  const isPlain = init === undefined && !(input instanceof Request);
+  const url = isPlain ? new URL(input) : null;
+  // A `Request` refuses names and passwords.
+  if (url !== null && url.username === '' && url.password === '')
+    return { url, method: 'GET', headers: {}, body: null, signal: null };
+  const asked = new Request(input, init);
+  return {
+    url: new URL(asked.url),
+    method: asked.method,
+    headers: Object.fromEntries(asked.headers),
+    body: asked.body === null ? null : Buffer.from(await asked.arrayBuffer()),
+    signal: input instanceof Request || (init?.signal ?? null) !== null ? asked.signal : null,
+  };
+}
+
 interface Sent {
-  readonly asked: Request;
   readonly url: URL;
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer | null;
-  /** Whether somebody may abort it: to listen for that costs as much as to send it. */
-  readonly canAbort: boolean;
+  /** Null: nobody may abort it. To listen for that costs as much as to send it. */
+  readonly signal: AbortSignal | null;
 }
 
 /** A connection that had served another request has ended before it could serve this one. */
 class LateConnection extends Error {}
 
-function exchange(agent: Agent, { asked, url, body, canAbort }: Sent): Promise<Response> {
+function exchange(agent: Agent, sent: Sent): Promise<Response> {
+  const { url, method, headers, body, signal } = sent;
   return new Promise((resolve, reject) => {
-    const sent = request(
+    const asked = request(
       {
         agent,
         host: url.hostname.replace(/^\[|\]$/g, ''),
         port: url.port === '' ? HTTP_PORT : Number(url.port),
         path: `${url.pathname}${url.search}`,
-        method: asked.method,
-        headers: { ...Object.fromEntries(asked.headers), host: url.host },
-        ...(canAbort ? { signal: asked.signal } : {}),
+        method,
+        headers: { ...headers, host: url.host },
+        ...(signal === null ? {} : { signal }),
       },
       (answer) => {
         const parts: Buffer[] = [];
@@ -134,10 +147,10 @@ function exchange(agent: Agent, { asked, url, body, canAbort }: Sent): Promise<R
         });
       },
     );
-    sent.on('error', (error: NodeJS.ErrnoException) => {
-      const isLate = sent.reusedSocket && ENDED.includes(error.code ?? '');
+    asked.on('error', (error: NodeJS.ErrnoException) => {
+      const isLate = asked.reusedSocket && ENDED.includes(error.code ?? '');
       reject(isLate ? new LateConnection() : error);
     });
-    sent.end(body ?? undefined);
+    asked.end(body ?? undefined);
   });
 }
