@@ -59,6 +59,7 @@ test('each benchmark that keeps its report has a section', (t) => {
     'flood',
     'api',
     'lists',
+    'testing',
   ])
     t.notThrows(() => withReport(page, `npm run bench:${name}`, '### new'), name);
 });
