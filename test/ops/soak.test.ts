@@ -51,14 +51,18 @@ const EXPLAINED: Record<string, number> = {
 interface Look {
   readonly atMs: number;
   readonly rssMb: number;
+  /** Pages of files, as those of Node's program: the kernel takes and gives them as it likes. */
+  readonly fileMb: number;
   /** Of the main thread, as V8 holds it and as it is in use: says what a step of RSS was. */
   readonly heapMb: number;
   readonly usedMb: number;
 }
 
-function rssMbOf(pid: number): number {
-  const kb = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-  return Number(kb) / 1_024;
+function residentOf(pid: number): Pick<Look, 'rssMb' | 'fileMb'> {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  const mbOf = (name: string): number =>
+    Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1]) / 1_024;
+  return { rssMb: mbOf('VmRSS'), fileMb: mbOf('RssFile') };
 }
 
 async function heapOf(postern: Postern): Promise<Pick<Look, 'heapMb' | 'usedMb'>> {
@@ -117,7 +121,7 @@ async function watch(
   while (!isOver()) {
     await sleep(LOOK_MS);
     const heap = await heapOf(postern);
-    looks.push({ atMs: performance.now() - begun, rssMb: rssMbOf(postern.pid), ...heap });
+    looks.push({ atMs: performance.now() - begun, ...residentOf(postern.pid), ...heap });
     for (const [reason, count] of Object.entries(postern.drops()))
       drops[reason] = (drops[reason] ?? 0) + count;
     // Else the test itself would keep a log of all these minutes.
@@ -176,9 +180,10 @@ async function soak(t: ExecutionContext, topology: Topology): Promise<void> {
   };
   t.log(figures);
   t.log(
-    ['minute: MB resident, of the heap, of it in use', ...looks.filter(everyMinute).map(say)].join(
-      '\n',
-    ),
+    [
+      'minute: MB resident, of files, of the heap, of it in use',
+      ...looks.filter(everyMinute).map(say),
+    ].join('\n'),
   );
   if (soakMinutes > 0) record(figures);
 
@@ -201,9 +206,9 @@ function everyMinute({ atMs }: Look): boolean {
   return atMs % 60_000 < LOOK_MS;
 }
 
-function say({ atMs, rssMb, heapMb, usedMb }: Look): string {
-  const [rss, heap, used] = [rssMb, heapMb, usedMb].map((mb) => mb.toFixed(1));
-  return `${Math.floor(atMs / 60_000)}: ${rss}, ${heap}, ${used}`;
+function say({ atMs, rssMb, fileMb, heapMb, usedMb }: Look): string {
+  const megabytes = [rssMb, fileMb, heapMb, usedMb].map((mb) => mb.toFixed(1));
+  return `${Math.floor(atMs / 60_000)}: ${megabytes.join(', ')}`;
 }
 
 /** Keeps a long run's figures; they are moved into RESULTS.md with their date and commit. */
