@@ -147,18 +147,14 @@ function hideSecrets(models: Models): void {
   keepOutOfJson(models.SignInRequest, ['secrets']);
 }
 
-/** Foreign keys are the migrations' business; here they only serve `include`. */
-function associate(models: Models): void {
-  const { User, Device, Rule, ApiToken, DeviceStatus, Session, Identity } = models;
+/**
+ * Foreign keys are the migrations' business; here they only serve `include`. Sequelize makes all
+ * properties of a table again with each of them, so there are none that nothing asks for.
+ */
+function associate({ User, Device, ApiToken, DeviceStatus, Session }: Models): void {
   const silent = { constraints: false };
-  User.hasMany(Device, { ...silent, foreignKey: 'user_id', as: 'devices' });
-  User.hasMany(Rule, { ...silent, foreignKey: 'user_id', as: 'rules' });
-  User.hasMany(ApiToken, { ...silent, foreignKey: 'user_id', as: 'tokens' });
   Device.belongsTo(User, { ...silent, foreignKey: 'user_id', as: 'user' });
   Device.hasOne(DeviceStatus, { ...silent, foreignKey: 'device_id', as: 'status' });
-  Rule.belongsTo(User, { ...silent, foreignKey: 'user_id', as: 'user' });
   ApiToken.belongsTo(User, { ...silent, foreignKey: 'user_id', as: 'user' });
   Session.belongsTo(User, { ...silent, foreignKey: 'user_id', as: 'user' });
-  User.hasMany(Identity, { ...silent, foreignKey: 'user_id', as: 'identities' });
-  Identity.belongsTo(User, { ...silent, foreignKey: 'user_id', as: 'user' });
 }

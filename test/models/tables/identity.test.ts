@@ -28,7 +28,7 @@ test('the key of an account depends on each of its parts, and on where one ends'
 });
 
 for (const kind of databaseKinds())
-  test(`${kind}: an account is bound once, and found with its user`, async (t) => {
+  test(`${kind}: an account is bound once, and found with the id of its user`, async (t) => {
     const database = await openDatabase(t, kind);
     const { Identity } = database.models;
     const user = await addUser(database);
@@ -39,6 +39,6 @@ for (const kind of databaseKinds())
     );
     t.true(error instanceof UniqueConstraintError);
     const { account_key } = identity;
-    const found = await Identity.findOne({ where: { account_key }, include: 'user' });
-    t.is((found as unknown as { user: { email: string } }).user.email, user.email);
+    const found = await Identity.findOne({ where: { account_key } });
+    t.is(found?.user_id, user.id);
   });
