@@ -189,7 +189,10 @@ for (const defaultAction of ['accept', 'drop'])
     t.true(accepted > 0 && differing > 0, `${accepted} accepted, ${differing} by several rules`);
   });
 
-/** Users with 2,000 devices; the rules are made by each test. */
+/** How long a question may keep all others waiting. */
+const BLOCK_MS_MAX = 40;
+
+/** Users with 2,000 devices. */
 async function makeCrowd(database: Database, userCount: number): Promise<string[]> {
   const first = await addUser(database, { email: 'first@example.com' });
   const { result: others } = await writeTransaction(database, (transaction) =>
@@ -263,38 +266,25 @@ test.serial(
       const before = process.cpuUsage();
       const found = await reachOf(context, recall, asked);
       const { user, system } = process.cpuUsage(before);
-      // Rules are remembered now; the shortest of some keeps out what the collector of garbage did.
+      // Rules are remembered now. One of five that is short is enough: the others may have had the
+      // collector of garbage.
       const blocks: number[] = [];
-      for (let i = 0; i < 5; i += 1)
+      while (blocks.length < 5 && !blocks.some((ms) => ms < BLOCK_MS_MAX))
         blocks.push(await longestBlock(() => reachOf(context, recall, asked)));
       const block = Math.min(...blocks);
       const ms = Math.round((user + system) / 1_000);
       t.log(`${service.port ?? 'all ports'}: ${ms} ms of CPU, ${blocks.join(', ')} ms at once`);
-      t.true(block < 40, `${block} ms`);
+      t.true(block < BLOCK_MS_MAX, `${block} ms`);
       t.is(found.people.length, 500);
       t.is(found.people.filter(isReaching).length, 500);
       t.true(user + system < 4_000_000, `${user + system} µs`);
     }
+
+    // A question for all ports is refused where the rules name too many; one for a port is not.
+    const small = { ...context, costMax: 1_000_000 };
+    const all = { destination: '10.2.0.5', protocol: null, port: null };
+    await t.throwsAsync(reachOf(small, recall, all), { instanceOf: TooManyPortsError });
+    const one = await reachOf(small, recall, { ...all, protocol: 'tcp', port: 443 });
+    t.is(one.people.length, 500);
   },
 );
-
-test('a question for all ports is refused where the rules name too many', async (t) => {
-  const database = await openDatabase(t, 'sqlite');
-  const users = await makeCrowd(database, 500);
-  await writeTransaction(database, (transaction) =>
-    database.models.Rule.bulkCreate(
-      Array.from({ length: 10_000 }, (_, i) => ({
-        ...onePort(i),
-        ...(i < 500 ? { user_id: users[i]! } : {}),
-      })),
-      { transaction },
-    ),
-  );
-  const context = { config: configOf(), database };
-  const recall = new Recall(database);
-  const all = { destination: '10.2.0.5', protocol: null, port: null };
-  const small = { ...context, costMax: 1_000_000 };
-  await t.throwsAsync(reachOf(small, recall, all), { instanceOf: TooManyPortsError });
-  const one = await reachOf(context, recall, { ...all, protocol: 'tcp', port: 443 });
-  t.is(one.people.length, 500);
-});
