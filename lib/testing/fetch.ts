@@ -90,7 +90,7 @@ export async function fetchBy(
   }
 }
 
-/** What is asked for. To make a `Request` takes a tenth of the whole, so most requests have none. */
+/** What is asked for. A `Request` takes a tenth of the whole, so most requests have none. */
 async function readAsked(input: string | URL | Request, init?: RequestInit): Promise<Sent> {
   const isPlain = init === undefined && !(input instanceof Request);
   const url = isPlain ? new URL(input) : null;
