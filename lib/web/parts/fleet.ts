@@ -10,6 +10,7 @@ import {
 } from '../../../models/index.ts';
 import type { SessionRules } from '../../domain/devices/vpn-session.ts';
 import { serviceRules } from '../../observe/service-rules.ts';
+import type { RecentTraffic } from '../../observe/history/recent-traffic.ts';
 import type { Services } from '../../services.ts';
 import { deviceStatusView } from './device-status.ts';
 import type { GatewayProblem } from './gateway-problems.ts';
@@ -17,7 +18,7 @@ import { ownerEmails } from './owners.ts';
 import { isOfDevices, reasonInWords } from '../../domain/policy/reason-words.ts';
 import { inOrder } from '../../kit/records/in-order.ts';
 import { bytesInWords } from '../kit/words.ts';
-import { Rates } from './rates.ts';
+import { type Rate, Rates, type Totals } from './rates.ts';
 
 /** How long a reading is used. */
 const KEEP_MS = 500;
@@ -72,14 +73,19 @@ interface Asked {
   readonly problems: () => Promise<GatewayProblem[]>;
 }
 
+/** What it reads from: `recent` is what this gateway carried lately. */
+interface FleetServices extends Pick<Services, 'database' | 'observed'> {
+  readonly recent?: Pick<RecentTraffic, 'live'>;
+}
+
 /** Reads what the dashboards of one process show. */
 export class Fleet {
-  readonly #services: Pick<Services, 'database' | 'observed'>;
+  readonly #services: FleetServices;
   readonly #asked: Asked;
   readonly #rates = new Rates();
   #last: { readonly untilMs: number; readonly view: Promise<FleetView> } | null = null;
 
-  constructor(services: Pick<Services, 'database' | 'observed'>, asked: Asked) {
+  constructor(services: FleetServices, asked: Asked) {
     this.#services = services;
     this.#asked = asked;
   }
@@ -103,7 +109,7 @@ export class Fleet {
       database,
       serviceRules(await this.#asked.sessions(), nowMs),
     );
-    const { down, up } = this.#rates.note('', { ...status, atMs: nowMs });
+    const { down, up } = this.#rate({ ...status, atMs: nowMs });
     const all = Object.entries(observed?.drops() ?? {}).toSorted(([, a], [, b]) => b - a);
     const drops = all.filter(([reason]) => isOfDevices(reason));
     const problems = observed?.problems() ?? [];
@@ -125,6 +131,14 @@ export class Fleet {
       problemsMore: Math.max(0, problems.length - PROBLEMS),
       handshakes: await this.#handshakes(),
     };
+  }
+
+  /** Where nobody looked just before, the latest step of this gateway is what is known. */
+  #rate(totals: Totals): Rate {
+    const rate = this.#rates.note('', totals);
+    if (rate.down > 0 || rate.up > 0) return rate;
+    const { down = [], up = [] } = this.#services.recent?.live(null) ?? {};
+    return { down: down.at(-1) ?? 0, up: up.at(-1) ?? 0 };
   }
 
   async #handshakes(): Promise<Handshake[]> {

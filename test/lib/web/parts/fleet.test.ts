@@ -50,6 +50,13 @@ for (const kind of firstKind()) {
   });
 }
 
+test('who asks once, without scripts, reads what this gateway carried in its latest step', async (t) => {
+  const database = await openDatabase(t, 'sqlite');
+  const recent = { live: () => ({ from: 0, step: 1, down: [5, 2_000], up: [7, 1_000] }) };
+  const fleet = new Fleet({ database, recent }, ASKED);
+  t.like(await fleet.read(), { down: '2.0\u00a0kB/s', up: '1.0\u00a0kB/s' });
+});
+
 test('a reading is used for half a second, a failed reading is not', async (t) => {
   const database = await openDatabase(t, 'sqlite');
   const fleet = new Fleet({ database }, ASKED);
