@@ -20,7 +20,7 @@ import {
   typedFrom,
   UNTYPED,
 } from '../parts/device-form.ts';
-import { limitLines } from '../parts/device-limits.ts';
+import { inheritedLimits, limitLines } from '../parts/device-limits.ts';
 import { deviceStatusView, switchView, stopOf } from '../parts/device-status.ts';
 import { quotaView } from '../parts/quota.ts';
 import { textOfValue, type Typed } from '../kit/form.ts';
@@ -187,7 +187,11 @@ async function showNew(
   return web.pages.show(request, h, 'user-device-new', {
     title: say('device.add'),
     scripts: ['device-keys.js'],
-    form: deviceFormView(typed, await settingDefaults(web), { ...rights, errors }),
+    form: deviceFormView(typed, await settingDefaults(web), {
+      ...rights,
+      errors,
+      inherited: await ownLimits(web, request),
+    }),
     publicKey,
     keyErrors: errors['public_key'] ?? [],
   });
@@ -232,7 +236,11 @@ async function showEdit(
     title: say('device.change', { name: row.name }),
     device: row,
     seen: seenOf(present),
-    form: deviceFormView(typed, await settingDefaults(web), { ...rights, errors }),
+    form: deviceFormView(typed, await settingDefaults(web), {
+      ...rights,
+      errors,
+      inherited: await ownLimits(web, request),
+    }),
   });
 }
 
@@ -265,6 +273,13 @@ async function switchOwn(web: Web, request: Request, h: ResponseToolkit, isOn: b
 }
 
 /** The person of a request. */
+/** What an empty limit of an own device means; administrators alone have the fields. */
+async function ownLimits(web: Web, request: Request): Promise<ReturnType<typeof inheritedLimits>> {
+  const owner = await ownerOf(web, request);
+  await web.recall.refresh();
+  return inheritedLimits(owner, await web.recall.configuration());
+}
+
 async function ownerOf(web: Web, request: Request): Promise<UserRow> {
   const [owner] = await readUsers(web.services.database, { ids: [actorId(request)] });
   if (owner === undefined) throw new ApiError('not_found');

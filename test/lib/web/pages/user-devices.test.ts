@@ -178,6 +178,13 @@ for (const kind of firstKind()) {
     t.regex(ended, /It ended at <time datetime="2020-01-02T03:04:00\.000Z">/);
   });
 
+  test(`${kind}: an empty limit of an administrator's own device shows what it means`, async (t) => {
+    const server = await openServer(t, kind);
+    const boss = await visit(server, 'boss@example.com', 'admin');
+    const { text } = await boss.get('/user_devices/new');
+    t.regex(text, /name="limit_down"[^>]* placeholder="no limit"/);
+  });
+
   test(`${kind}: a form with errors is shown again with what was typed`, async (t) => {
     const server = await openServer(t, kind);
     const ann = await visit(server, ANN);
