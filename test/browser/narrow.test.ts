@@ -40,3 +40,17 @@ test('rows are sorted and selected in a narrow window too', async (t) => {
   await page.locator('thead a').first().click();
   await page.waitForURL(/sort=/);
 });
+
+test('a long e-mail is cut beside the name of the gateway, and never touches it', async (t) => {
+  const stage = await openBrowser(t);
+  const password = 'correct horse battery';
+  const email = 'bartholomew.fernandez-garcia@branch-office.example.com';
+  await make(stage, 'user', { email, password, password_confirmation: password });
+  const page = await stage.person({ viewport: PHONE });
+  await signIn(page, { email, password });
+  await signedIn(page);
+  const [end = 0, start = 0] = await page.evaluate<number[]>(
+    "['.brand span', '.who'].map((name) => document.querySelector(name).getBoundingClientRect()).map(({ left, right }, i) => [right, left][i])",
+  );
+  t.true(start - end >= 8, `${end} and ${start}`);
+});
