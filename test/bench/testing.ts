@@ -23,7 +23,7 @@ const { values } = parseArgs({
   },
 });
 const rounds = Number(values.rounds);
-const FURTHER = 3;
+const FURTHER = 8;
 const WARM_UPS = 10;
 const TURNS = 5;
 const PER_TURN = 10;
