@@ -1,7 +1,7 @@
 // Three gateways on a Galera cluster of three nodes, a node for each (several-gateways.ts says what
-// they must do; that a client moves between living ones is tried on one MariaDB). Then a node is
-// lost under a write load at all gateways: nothing that was answered is lost, the other two gateways
-// go on writing, tunnels run on at all three, and what is left alone catches up when its node is back.
+// they must do). Then a node is lost under a write load at all gateways: nothing that was answered
+// is lost, the other two gateways go on writing, tunnels run on at all three, and what is left
+// alone catches up when its node is back.
 
 import { randomBytes } from 'node:crypto';
 import process from 'node:process';
@@ -14,6 +14,7 @@ import { canPing } from '../support/network/topology.ts';
 import { inspectDatabase, Ledger } from './ledger.ts';
 import { length, seed } from './lengths.ts';
 import {
+  aClientMovesAndComesBack,
   allocationNeverCollides,
   anotherServesTheClient,
   changesAreInForceEverywhere,
@@ -150,6 +151,7 @@ test.serial('three gateways on a Galera cluster are as one, and outlive a node',
     await allocationNeverCollides(t, world, 40);
     const [first, second] = sites.sites;
     await anotherServesTheClient(t, world, [first!, second!]);
+    await aClientMovesAndComesBack(t, world, [first!, second!]);
     nothingWentWrong(t, world);
     nodes[2] = await aNodeIsLost(t, world, nodes[2]!);
     await theMajorityIsLost(t, world, nodes);
