@@ -1,10 +1,10 @@
-// Every command comes to what was recorded of it, by itself on every database and at a gateway on the
-// first one, but for what a committed list means: output, errors, exit code and audit trail.
+// Every command comes to what was recorded of it, on every database and over every transport, but for
+// what a committed list means: output, errors, exit code and audit trail.
 
 import test from 'ava';
 import { parseCommandLine } from '../../lib/cli/cli.ts';
 import { whereWritten } from '../../lib/cli/where-written.ts';
-import { databaseKinds, firstKind } from '../support/database/databases.ts';
+import { databaseKinds } from '../support/database/databases.ts';
 import { lineDifferences } from './compare-lines.ts';
 import { expected, type Meant, readMeant } from './meant-differences.ts';
 import { sceneNames, sceneText } from './record-scenes.ts';
@@ -18,10 +18,9 @@ const scenes = sceneNames().map((name) => {
 });
 const meant = readMeant();
 
-// One after the other: the commands print into the streams of this process. What a gateway performs
-// for a command are the same statements; scenes that have a gateway run them on every database.
+// One after the other: the commands print into the streams of this process.
 for (const transport of transports)
-  for (const kind of transport.hasGateway ? firstKind() : databaseKinds())
+  for (const kind of databaseKinds())
     test.serial(`${kind}, ${transport.name}: every command is as it was recorded`, async (t) => {
       t.timeout(300_000);
       const differences: string[] = [];
