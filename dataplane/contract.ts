@@ -225,7 +225,8 @@ export interface SampleSums {
   readonly answers?: Readonly<Record<string, number>>;
   /**
    * Where packets leave by sockets, what there is now: `tcp`, `udp`, `echo`: sockets; `connecting`:
-   * connections whose host has not answered; `buffered`: bytes that wait.
+   * connections whose host has not answered; `buffered`: bytes that wait; `most`: the sockets of
+   * the worker that has most.
    */
   readonly sockets?: Readonly<Record<string, number>>;
   /** There too: `segments` of TCP that were sent to devices again. */

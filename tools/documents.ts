@@ -66,6 +66,7 @@ export async function metricFamilies(): Promise<ReadonlyMap<string, ReadFamily>>
     }),
     watched: fakeWatched([totals('a', { latestHandshakeMs: 1 })], {
       ruleActions: () => [{ id: 'a', action: 'drop', isStaged: false }],
+      fileShares: () => ({ requests: { open: 1, max: 2 } }),
       ...(facts === null
         ? {}
         : { facts: () => ({ ...facts, connections: { entries: 1, max: 2 } }) }),

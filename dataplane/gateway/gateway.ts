@@ -179,7 +179,7 @@ class WorkerGateway implements Gateway, LinkOwner {
       tun: this.#hasTun && !this.#isTunGone ? this.#options.interfaceName : null,
       ...wayOf(this.#system),
       tunError: this.#hostRoutes?.addressError ?? null,
-      masquerade: this.#egress.isMasqueraded,
+      ...this.#egress.facts,
       files: this.#system.files,
       get connections() {
         return readTableFill();

@@ -113,6 +113,8 @@ export interface GatewayFacts extends Pick<Descriptors, 'files' | 'way' | 'wayRe
   /** Which address the TUN has lost, and why the kernel refuses it; null: none. */
   readonly tunError: string | null;
   readonly masquerade: boolean;
+  /** TCP connections that are relayed now; left out: none ever are. */
+  readonly relayed?: number;
   /** The kernel's table of connections, which masquerading needs; null where there is none. */
   readonly connections: TableFill | null;
   /**
@@ -133,11 +135,10 @@ type Tun = { readonly tuns: readonly number[] } & Pick<
  */
 export function openDescriptors(options: GatewayOptions): Descriptors {
   const files = readFiles();
-  const relay = options.relaysTcp === true ? 2 * relayedWithin(files.max) : 0;
+  const relayed = options.relaysTcp === true ? relayedWithin(files.max) : 0;
   const system = openSystem(options);
-  const { way, queues } = system;
-  const all = { ...files, relay, leaves: way === 'sockets', workers: queues.length };
-  return { ...system, files: divideFiles(all) };
+  const [leaves, workers] = [system.way === 'sockets', system.queues.length];
+  return { ...system, files: divideFiles({ ...files, relayed, leaves, workers }) };
 }
 
 type System = Omit<Descriptors, 'files'>;

@@ -2,7 +2,7 @@
 // start, undone at the end. If something cannot be switched on, that is a warning, not a failure.
 
 import type { Amendment, PeerConfig } from '../contract.ts';
-import type { GatewayOptions } from './descriptors.ts';
+import type { GatewayFacts, GatewayOptions } from './descriptors.ts';
 import {
   loadMasquerade,
   type Masquerade,
@@ -69,6 +69,11 @@ export class Egress {
   /** How many TCP connections the relay had no room for. */
   get unrelayed(): number {
     return this.#relay?.refused ?? 0;
+  }
+
+  /** What people see of it. */
+  get facts(): Pick<GatewayFacts, 'masquerade' | 'relayed'> {
+    return { masquerade: this.#isMasqueraded, relayed: this.#relay?.carried ?? 0 };
   }
 
   async open(): Promise<void> {

@@ -7,7 +7,7 @@ import { MAX_RELAYED, MAX_RELAYED_PER_ADDRESS } from '../constants.ts';
 import { messageOf } from './descriptors.ts';
 import { relayedWithin } from '../io/files.ts';
 import { isRelayTableGone, loadRelayTable, removeRelayTable } from '../io/relay-table.ts';
-import type { Left, RelayPorts } from '../io/relay.ts';
+import { RELAY_CARRIED, RELAY_REFUSED, type Left, type RelayPorts } from '../io/relay.ts';
 import type { RelayAnswer, RelayCommand, RelayStart } from '../io/relay-thread.ts';
 
 /** Enough for pasta as well, which has as many files open. */
@@ -25,7 +25,7 @@ export interface TcpRelayOptions {
 
 export class TcpRelay {
   readonly #options: TcpRelayOptions;
-  readonly #refused = new Int32Array(new SharedArrayBuffer(4));
+  readonly #counts = new Int32Array(new SharedArrayBuffer(8));
   #thread: Worker | null = null;
   /** Where the table leads to; null where there should be no table. */
   #ports: RelayPorts | null = null;
@@ -38,14 +38,19 @@ export class TcpRelay {
 
   /** How many connections found no room. */
   get refused(): number {
-    return Atomics.load(this.#refused, 0);
+    return Atomics.load(this.#counts, RELAY_REFUSED);
+  }
+
+  /** How many are carried now. */
+  get carried(): number {
+    return this.#thread === null ? 0 : Atomics.load(this.#counts, RELAY_CARRIED);
   }
 
   async open(): Promise<void> {
     const { interfaceName, log } = this.#options;
     const capacity = relayedWithin(this.#options.filesMax);
     const share = Math.ceil((capacity * MAX_RELAYED_PER_ADDRESS) / MAX_RELAYED);
-    const workerData = { capacity, share, refused: this.#refused } satisfies RelayStart;
+    const workerData = { capacity, share, counts: this.#counts } satisfies RelayStart;
     const thread = new Worker(THREAD, { workerData });
     this.#thread = thread;
     thread.once('exit', () => {

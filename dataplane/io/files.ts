@@ -18,6 +18,8 @@ const LISTENERS = 3;
 /** Connections to the gateway's own address, of each worker, where no others leave by sockets. */
 const DOORS_MAX = 1_024;
 
+/** A relayed connection has one file for the device and one for the host. */
+const FILES_OF_RELAYED = 2;
 /** Left by the relay for all else. */
 const UNRELAYED_FILES = 400;
 
@@ -26,16 +28,15 @@ export interface Files {
   /** Null: no limit, or one that is not known. */
   readonly max: number | null;
   readonly open: number;
-  /** How many the relay for TCP may open. */
-  readonly relay: number;
+  /** TCP connections that the relay may carry at once; 0: there is none. */
+  readonly relayed: number;
   /** Whether packets of devices leave by sockets. */
   readonly leaves: boolean;
   readonly workers: number;
 }
 
 /** What each may have. */
-export interface FileShares {
-  readonly max: number | null;
+export interface FileShares extends Pick<Files, 'max' | 'relayed'> {
   /** Connections of each listener, and of all devices together at the gateway's own address. */
   readonly connections: number;
   /** Sockets of each worker. */
@@ -43,13 +44,14 @@ export interface FileShares {
 }
 
 /** Divides descriptors. A connection at the own address has one at the listener, and a socket. */
-export function divideFiles({ max, open, relay, leaves, workers }: Files): FileShares {
-  const left = (max ?? Number.POSITIVE_INFINITY) - open - OTHER_FILES - relay;
+export function divideFiles({ max, open, relayed, leaves, workers }: Files): FileShares {
+  const left = (max ?? Number.POSITIVE_INFINITY) - open - OTHER_FILES - FILES_OF_RELAYED * relayed;
   const part = Math.floor(left / (leaves ? 2 * LISTENERS + 2 : LISTENERS + 1));
   const connections = Math.max(LISTENER_MIN, Math.min(LISTENER_MAX, part));
   const share = Math.floor((left - LISTENERS * connections) / workers);
   const most = leaves ? HOST_SOCKETS_MAX : DOORS_MAX;
-  return { max, connections, sockets: Math.max(SOCKETS_MIN, Math.min(most, share)) };
+  const sockets = Math.max(SOCKETS_MIN, Math.min(most, share));
+  return { max, connections, sockets, relayed };
 }
 
 /** What this process may have, and has open now. */
@@ -57,8 +59,8 @@ export function readFiles(): Pick<Files, 'max' | 'open'> {
   return { max: readFilesMax(), open: readFilesOpen() };
 }
 
-/** How many TCP connections may be relayed, each of two files, where so many may be open. */
+/** How many TCP connections may be relayed, where so many may be open. */
 export function relayedWithin(max: number | null): number {
   if (max === null) return MAX_RELAYED;
-  return Math.min(MAX_RELAYED, Math.max(1, Math.floor((max - UNRELAYED_FILES) / 2)));
+  return Math.min(MAX_RELAYED, Math.max(1, Math.floor((max - UNRELAYED_FILES) / FILES_OF_RELAYED)));
 }

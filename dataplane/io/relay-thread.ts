@@ -8,8 +8,8 @@ import { type Left, Relay, type RelayPorts } from './relay.ts';
 export interface RelayStart {
   readonly capacity: number;
   readonly share: number;
-  /** One number: how many connections found no room. */
-  readonly refused: Int32Array;
+  /** RELAY_: numbers that the gateway reads. */
+  readonly counts: Int32Array;
 }
 
 /** What the thread is sent. */
@@ -26,14 +26,14 @@ interface WithHandle {
   readonly _handle?: { readonly fd: number } | null;
 }
 
-async function main({ capacity, share, refused }: RelayStart): Promise<RelayAnswer> {
+async function main({ capacity, share, counts }: RelayStart): Promise<RelayAnswer> {
   const { addon } = loadAddon();
   if (addon === null) return { error: 'the native engine was not built' };
   const relay = new Relay({
     destinationOf: (socket) => addon.originalDestination((socket as WithHandle)._handle?.fd ?? -1),
     capacity,
     share,
-    refused: () => Atomics.add(refused, 0, 1),
+    count: (what, by) => Atomics.add(counts, what, by),
   });
   parentPort?.on('message', (command: RelayCommand) => {
     if (command.type === 'reset') return relay.resetFrom(command.left);

@@ -15,9 +15,14 @@ export interface RelayOptions {
   /** How many connections it carries at once, in all and from one address. */
   readonly capacity: number;
   readonly share: number;
-  /** Counts a connection for which there was no room. */
-  readonly refused: () => void;
+  /** Counts connections: one of RELAY_. */
+  readonly count: (what: number, by: 1 | -1) => void;
 }
+
+/** Connections for which there was no room. */
+export const RELAY_REFUSED = 0;
+/** Those that it carries now. */
+export const RELAY_CARRIED = 1;
 
 /** The ports to which connections are to be redirected; null: this host lacks the family. */
 export interface RelayPorts {
@@ -94,7 +99,7 @@ export class Relay {
     });
     if (!isListening) return null;
     // A connection that cannot be accepted: this process has as many files open as it may.
-    server.on('error', this.#options.refused);
+    server.on('error', () => this.#refuse());
     this.#servers.add(server);
     return (server.address() as AddressInfo).port;
   }
@@ -106,14 +111,14 @@ export class Relay {
     const from = inner.remoteAddress;
     if (destination === null || from === undefined) return reset(inner);
     if (!this.#hasRoomFor(from)) {
-      this.#options.refused();
+      this.#refuse();
       return reset(inner);
     }
     const { address, port } = destination;
     const outer = connect({ ...SOCKET, host: address, port });
     this.#count({ from, inner, outer });
     outer.on('error', ({ code }: NodeJS.ErrnoException) => {
-      if (code === 'EMFILE' || code === 'ENFILE') this.#options.refused();
+      if (code === 'EMFILE' || code === 'ENFILE') this.#refuse();
     });
     outer.setTimeout(CONNECT_MS, () => reset(outer));
     outer.once('connect', () => {
@@ -125,6 +130,10 @@ export class Relay {
     endTogether(outer, inner);
   }
 
+  #refuse(): void {
+    this.#options.count(RELAY_REFUSED, 1);
+  }
+
   #hasRoomFor(from: string): boolean {
     const { capacity, share } = this.#options;
     return this.#open.size < capacity && (this.#ofAddress.get(from) ?? 0) < share;
@@ -134,12 +143,14 @@ export class Relay {
   #count(pair: Pair): void {
     const { from, inner, outer } = pair;
     this.#open.add(pair);
+    this.#options.count(RELAY_CARRIED, 1);
     this.#ofAddress.set(from, (this.#ofAddress.get(from) ?? 0) + 1);
     let open = 2;
     const end = (): void => {
       open -= 1;
       if (open > 0) return;
       this.#open.delete(pair);
+      this.#options.count(RELAY_CARRIED, -1);
       const left = this.#ofAddress.get(from)! - 1;
       if (left === 0) this.#ofAddress.delete(from);
       else this.#ofAddress.set(from, left);

@@ -89,7 +89,7 @@ export class MemoryGateway extends PipelineNode implements Gateway, GatewayParti
       tunError: null,
       masquerade: false,
       // Nothing of the host is open.
-      files: divideFiles({ max: null, open: 0, relay: 0, leaves: hasSockets, workers }),
+      files: divideFiles({ max: null, open: 0, relayed: 0, leaves: hasSockets, workers }),
       connections: null,
       alive: true,
     };

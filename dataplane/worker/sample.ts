@@ -217,7 +217,7 @@ export class SampleTotals {
       drops: this.#drops.all,
       forgotten: this.#forgotten.all,
       ...withCounts('answers', this.#answers.all),
-      ...withCounts('sockets', sumOf(this.#sockets)),
+      ...withCounts('sockets', socketsOf(this.#sockets)),
       ...withCounts('retransmits', this.#retransmits.all),
     };
   }
@@ -239,6 +239,14 @@ export function sumOf(all: readonly Sample['drops'][]): Record<string, number> {
   return sum;
 }
 
+/** What the workers have together, and how many sockets the one has that has most. */
+function socketsOf(all: readonly Record<string, number>[]): Record<string, number> {
+  const sum = sumOf(all);
+  if (Object.keys(sum).length === 0) return sum;
+  const counts = all.map(({ tcp = 0, udp = 0, echo = 0 }) => tcp + udp + echo);
+  return { ...sum, most: Math.max(...counts) };
+}
+
 /** Joins the samples of several workers: counts of one name are added up. */
 export function joinSamples(samples: readonly Sample[]): Sample {
   return {
@@ -247,7 +255,7 @@ export function joinSamples(samples: readonly Sample[]): Sample {
     drops: sumOf(samples.map(({ drops }) => drops)),
     forgotten: sumOf(samples.map(({ forgotten }) => forgotten)),
     ...withCounts('answers', sumOf(samples.map(({ answers = {} }) => answers))),
-    ...withCounts('sockets', sumOf(samples.map(({ sockets = {} }) => sockets))),
+    ...withCounts('sockets', socketsOf(samples.map(({ sockets = {} }) => sockets))),
     ...withCounts('retransmits', sumOf(samples.map(({ retransmits = {} }) => retransmits))),
   };
 }

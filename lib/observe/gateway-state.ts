@@ -12,6 +12,7 @@ import type { HistoryCounts } from '../reconcile/history.ts';
 import type { ReconcilerWork } from '../reconcile/work.ts';
 import type { RuleInForce } from '../reconcile/translated-rules.ts';
 import type { KnownDevice, Problem } from '../reconcile/known.ts';
+import type { FileShares } from './file-shares.ts';
 import type { PresenceCounts } from './presence.ts';
 
 /** Whether the gateway serves, and why not. */
@@ -41,6 +42,8 @@ export interface Readiness {
   readonly reason?: string;
   /** How many HTTP connections there may be, where too few files may be open for more. */
   readonly connections_max?: number;
+  /** Parts of the gateway that have nearly as many files open as each may; left out: none. */
+  readonly nearly_full?: FileShares;
 }
 
 /** What this process's data plane was seen to do, at most half a second ago. */
@@ -84,6 +87,8 @@ export interface Watched {
   readonly presence: () => PresenceCounts;
   /** What became of the rows of the history; null where none is kept. */
   readonly history: () => HistoryCounts | null;
+  /** Who has how many of the open files; left out by tests. */
+  readonly fileShares?: () => FileShares;
   /** Whether what was observed cannot be written to the database. */
   readonly isSamplerFailing: () => boolean;
 }

@@ -25,6 +25,7 @@ import type { Followers } from './followers.ts';
 import { shrinkDatabase } from '../kit/database/shrinking.ts';
 import { forgetHistory, forgetRemovedHistory } from '../observe/history/keeping.ts';
 import { RecentTraffic } from '../observe/history/recent-traffic.ts';
+import { openConnections } from '../kit/http/checking.ts';
 import { Door, listensEverywhere } from '../kit/http/door.ts';
 import { HTTP_LIMITS, type HttpLimits, limitsWithin } from '../kit/http/listener.ts';
 import { openLocalSocket } from '../kit/http/local-socket.ts';
@@ -33,6 +34,7 @@ import { followCertificate } from '../kit/http/tls.ts';
 import type { Mailer } from '../kit/mail/mailer.ts';
 import { makeFirstAdministrator } from '../installation/setup/first-administrator.ts';
 import { showCredentials } from '../installation/setup/first-credentials.ts';
+import { fileShares, type FileShares, type Listening, nearlyFull } from '../observe/file-shares.ts';
 import type { Observed, Readiness, Watched } from '../observe/gateway-state.ts';
 import { groupsHearer } from '../domain/policy/memberships.ts';
 import { watchFailures } from '../domain/policy/watch.ts';
@@ -109,6 +111,8 @@ export async function serveRequests(
   const watching = watchPasta({ ...shared, file, interfaceName: config.wireguardInterface });
   undo.push(async () => watching.stop());
   const httpLimits = limitsWithin(gateway.facts.files);
+  const listening: Listening = {};
+  const files = () => ({ facts: gateway.facts, sockets: sampler.sockets.sockets ?? {}, listening });
   const server = createServer({
     ...shared,
     ...(mails === null ? {} : { mails }),
@@ -117,10 +121,11 @@ export async function serveRequests(
     readiness: () => ({
       ...readinessOf(gateway, egress, database, reconciler, state.isDraining),
       ...connectionsOf(httpLimits),
+      ...fullOf(nearlyFull(files())),
     }),
     httpLimits,
     ...(passwordCost === undefined ? {} : { passwordCost }),
-    ...aboutGateway(gatewayId, gateway, sampler, followers),
+    ...aboutGateway(gatewayId, gateway, sampler, followers, () => fileShares(files())),
     recent,
     flowLog: () => flowLog?.counts ?? NOTHING_REPORTED,
     checkup: checkupOf({
@@ -144,12 +149,12 @@ export async function serveRequests(
       revision: () => reconciler.appliedRevision,
     });
     undo.push(() => chores.stop());
-    const close = listens ? await listen(server, { ...shared, httpLimits }, hasHost) : null;
-    const shut = listens ? openDoor(gateway, server, config, httpLimits) : null;
+    const local = { ...shared, httpLimits, listening };
+    const close = listens ? await openListeners(server, gateway, local, hasHost) : null;
     if (listens) undo.push(releaseWhatStartTook());
     undo.push(async () => {
       state.isDraining = true;
-      await Promise.all([server.stop({ timeout: DRAIN_MS }), close?.(DRAIN_MS), shut?.(DRAIN_MS)]);
+      await Promise.all([server.stop({ timeout: DRAIN_MS }), close?.(DRAIN_MS)]);
     });
     announce(server, gateway, egress, config, log);
   } finally {
@@ -253,33 +258,54 @@ function releaseWhatStartTook(): () => Promise<void> {
 
 /**
  * Lets devices ask at the gateway's own address where the listener takes what comes to any address.
- * Returns what ends it: connections that are open have so many ms.
+ * `close` ends it: connections that are open have so many ms.
  */
 function openDoor(
   gateway: Gateway,
   { listener, info }: Server,
   { httpHost }: Config,
   { connectionsMax = HTTP_LIMITS.connectionsMax }: Partial<HttpLimits>,
-): ((drainMs: number) => Promise<void>) | null {
+): { readonly open: number; close(drainMs: number): Promise<void> } | null {
   if (!listensEverywhere(httpHost)) return null;
   const door = new Door(listener, connectionsMax);
   const close = gateway.openDoor(Number(info.port), door.take);
-  return async (ms) => {
-    await door.drain(ms);
-    close();
+  return {
+    get open() {
+      return door.open;
+    },
+    close: async (ms) => {
+      await door.drain(ms);
+      close();
+    },
   };
 }
 
-/** Listens for requests and for the commands of this host; the result ends only the commands. */
-async function listen(
+/** What listeners are opened with, and where they say how many connections they have. */
+type ListenersOptions = Pick<Services, 'config' | 'log' | 'counters'> & {
+  readonly httpLimits: Partial<HttpLimits>;
+  readonly listening: Listening;
+};
+
+/**
+ * Listens for requests, for the commands of this host, and for devices at the gateway's own
+ * address; the result ends only the last two.
+ */
+async function openListeners(
   server: Server,
-  { config, ...shared }: Pick<Services, 'config' | 'log' | 'counters' | 'httpLimits'>,
+  gateway: Gateway,
+  { config, listening, ...shared }: ListenersOptions,
   hasHost: boolean,
-): ReturnType<typeof openLocalSocket> {
+): Promise<(drainMs: number) => Promise<void>> {
   await listenForRequests(server, config);
-  if (!hasHost) return async () => undefined;
-  const path = localSocketPath(config);
-  return openLocalSocket({ ...shared, path, server: server.listener });
+  const counted = (connections: () => number): void => void (listening.commands = connections);
+  const local = { ...shared, counted, path: localSocketPath(config), server: server.listener };
+  const close = hasHost ? await openLocalSocket(local) : null;
+  const door = openDoor(gateway, server, config, shared.httpLimits);
+  if (door !== null) listening.own_address = () => door.open;
+  listening.requests = () => openConnections(server.listener) - (door?.open ?? 0);
+  return async (drainMs) => {
+    await Promise.all([close?.(drainMs), door?.close(drainMs)]);
+  };
 }
 
 async function listenForRequests(server: Server, config: Config): Promise<void> {
@@ -325,10 +351,11 @@ function aboutGateway(
   gateway: Gateway,
   sampler: Sampler,
   followers: Followers,
+  shares: () => FileShares,
 ): Partial<Services> {
   return {
     observed: observedBy(gateway, sampler, followers.reconciler),
-    watched: watchedBy(gateway, sampler, followers),
+    watched: { ...watchedBy(gateway, sampler, followers), fileShares: shares },
     ...askedGateway(id, gateway, followers),
   };
 }
@@ -399,6 +426,11 @@ function saidOf(
 /** How many connections there may be, where that is less than it should be. */
 function connectionsOf({ connectionsMax }: Partial<HttpLimits>): Partial<Readiness> {
   return connectionsMax === undefined ? {} : { connections_max: connectionsMax };
+}
+
+/** The parts that are nearly full, where there are some. */
+function fullOf(shares: FileShares): Partial<Readiness> {
+  return Object.keys(shares).length === 0 ? {} : { nearly_full: shares };
 }
 
 // ---- what the log says -----------------------------------------------------------------------

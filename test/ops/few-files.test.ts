@@ -92,9 +92,15 @@ async function isServedBesideCrowd(t: ExecutionContext, topology: Topology): Pro
       t.true(await canPing(alice.client.host, LAN4));
       await sleep(500);
     }
-    t.regex(await ask('GET', '/readyz'), /^200 .*"connections_max":\d+/);
+    t.regex(
+      await ask('GET', '/readyz'),
+      /^200 .*"connections_max":\d+.*"nearly_full":\{"requests"/,
+    );
     const metrics = await ask('GET', '/metrics');
     const open = Number(/^process_open_fds (\d+)/m.exec(metrics)?.[1]);
+    for (const name of ['wg_gateway_files', 'wg_gateway_files_max'])
+      for (const part of ['requests', 'commands', 'own_address', 'sockets'])
+        t.regex(metrics, new RegExp(`^${name}\\{part="${part}"\\} \\d+$`, 'm'));
     t.true(open < FILES_MAX - 20, `${open} files are open`);
     t.regex(metrics, /^wg_gateway_connections_refused_total\{reason="too_few_files"\} [1-9]/m);
   } finally {

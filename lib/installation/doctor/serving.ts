@@ -3,6 +3,7 @@
 
 import { type Config, isInTheClear, isLoopback, settingsAdvice } from '../../../config/index.ts';
 import { HTTP_LIMITS, MORE_FILES } from '../../kit/http/listener.ts';
+import { type FilePart, partsInWords } from '../../observe/file-shares.ts';
 import type { Readiness } from '../../observe/gateway-state.ts';
 import { failed, type Finding, ok, warning } from './finding.ts';
 
@@ -47,7 +48,7 @@ const STATES: Record<
 /** What a gateway says of its own state. */
 export function readiness(answer: Readiness, config: Config): Finding[] {
   const check = 'gateway';
-  const found = [...lacks(answer, config), ...fewConnections(answer)];
+  const found = [...lacks(answer, config), ...fewConnections(answer), ...fullShares(answer)];
   if (answer.status !== 'ready') {
     const [text, fix] = STATES[answer.status];
     const { reason } = answer;
@@ -66,6 +67,17 @@ function fewConnections({ connections_max: max }: Readiness): Finding[] {
       `${MORE_FILES} Then restart the gateway.`,
     ),
   ];
+}
+
+/** Parts of the gateway that soon refuse, because all files that they may have are open. */
+function fullShares({ nearly_full: shares = {} }: Readiness): Finding[] {
+  return Object.entries(shares).map(([part, { open, max }]) =>
+    warning(
+      'gateway',
+      `Of ${max} open files for ${partsInWords[part as FilePart] ?? part}, ${open} are used.`,
+      `Look for a device or a client that opens very many. If all are meant: ${MORE_FILES} Then restart the gateway.`,
+    ),
+  );
 }
 
 /** What is missing between the devices and the networks behind the gateway. */

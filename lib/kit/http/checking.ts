@@ -1,5 +1,6 @@
-// When Node looks for slow clients. It looks at all connections of a server again and again, also
-// while there are none, which wakes a gateway at rest. Here it looks only while there are some.
+// How many clients a server has, and when Node looks for slow ones. It looks at all connections of
+// a server again and again, also while there are none, which wakes a gateway at rest. Here it looks
+// only while there are some.
 
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
@@ -10,6 +11,14 @@ const NEVER_MS = 2 ** 31 - 1;
 /** A server, and how often Node looks; Node reads it when its own listener is called. */
 type Checked = Server & { connectionsCheckingInterval: number };
 
+/** Connections that servers have. */
+const open = new WeakMap<Server, number>();
+
+/** How many connections a server has, those that devices have brought by a door among them. */
+export function openConnections(server: Server): number {
+  return open.get(server) ?? 0;
+}
+
 /** Lets Node look so often while there are connections. Called before anybody else listens. */
 export function checkWhileConnected(server: Server, everyMs: number): void {
   const checked = server as Checked;
@@ -19,15 +28,17 @@ export function checkWhileConnected(server: Server, everyMs: number): void {
     if (server.listening) for (const begin of begins) begin.call(server);
   };
   // Where Node begins to look in another way, it looks all the time.
-  if (begins.length === 0) return check(everyMs);
-  check(NEVER_MS);
-  let open = 0;
+  const restMs = begins.length === 0 ? everyMs : NEVER_MS;
+  check(restMs);
+  const count = (by: 1 | -1): number => {
+    const now = openConnections(server) + by;
+    open.set(server, now);
+    return now;
+  };
   server.on('connection', (socket: Socket) => {
-    open += 1;
-    if (open === 1) check(everyMs);
+    if (count(1) === 1 && restMs !== everyMs) check(everyMs);
     socket.once('close', () => {
-      open -= 1;
-      if (open === 0) check(NEVER_MS);
+      if (count(-1) === 0 && restMs !== everyMs) check(restMs);
     });
   });
 }

@@ -40,6 +40,11 @@ export class Door {
     this.#most = connectionsMax;
   }
 
+  /** How many connections of devices are open. */
+  get open(): number {
+    return this.#open.size;
+  }
+
   readonly take = (connection: DoorConnection): void => {
     const socket = socketOf(connection);
     // Whoever has no address would not be taken for a device.

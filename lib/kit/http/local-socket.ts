@@ -8,6 +8,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { messageOf } from '../process/message.ts';
 import type { Shared } from '../process/shared.ts';
+import { openConnections } from './checking.ts';
 import { isForwarded } from './client-address.ts';
 import { answerClientErrors, createListener, HTTP_LIMITS, type HttpLimits } from './listener.ts';
 
@@ -30,6 +31,8 @@ export interface LocalSocketOptions extends Pick<Shared, 'log' | 'counters'> {
   readonly path: string;
   /** Answers the requests, like its own. */
   readonly server: Server;
+  /** Gets what says how many connections there are. */
+  readonly counted?: (connections: () => number) => void;
   /** Limits that differ from those of listener.ts. */
   readonly httpLimits?: Partial<HttpLimits>;
 }
@@ -51,6 +54,7 @@ export async function openLocalSocket(
     isProxy: () => true,
     scopeOf: (address) => address,
   });
+  options.counted?.(() => openConnections(listener));
   answerClientErrors(listener, counters);
   listener.on('connection', (socket: Socket) => locals.add(socket));
   const answering = new Set<ServerResponse>();

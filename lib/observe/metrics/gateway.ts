@@ -3,6 +3,7 @@
 // this process since it, or its data plane, began.
 
 import { type GatewayFacts, reasonNames, type Sample } from '../../../dataplane/index.ts';
+import type { FileShare, FileShares } from '../file-shares.ts';
 import type {
   CaptureCounts,
   FlowLogCounts,
@@ -129,6 +130,17 @@ export function* socketMetrics({
   const again = 'TCP segments that were sent to devices again.';
   const name = 'wg_gateway_sockets_retransmits_total';
   yield single(name, 'counter', again, retransmits['segments'] ?? 0);
+}
+
+/** The open files of the parts that have a share of them. */
+export function* fileMetrics(shares: FileShares): Generator<string> {
+  const valuesOf = (which: keyof FileShare) =>
+    Object.entries(shares).map(([part, share]) => [part, share[which]] as const);
+  const open = 'Open files of the parts of the gateway that divide them among each other.';
+  yield* byLabel(['wg_gateway_files', 'gauge', open], 'part', valuesOf('open'));
+  const most =
+    'Files that each part may have open; what it refuses beyond is counted as too_few_files, too_many, egress_full or relay_full.';
+  yield* byLabel(['wg_gateway_files_max', 'gauge', most], 'part', valuesOf('max'));
 }
 
 /** Hits of the rules that are in force; a rule that was never hit is 0. */

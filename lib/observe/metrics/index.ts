@@ -21,6 +21,7 @@ import {
   captureMetrics,
   dropMetrics,
   factMetrics,
+  fileMetrics,
   flowLogMetrics,
   answerMetrics,
   socketMetrics,
@@ -172,6 +173,7 @@ export class Metrics {
     yield* forgottenMetrics(observed.forgotten());
     yield* answerMetrics(observed.answers?.() ?? {});
     yield* socketMetrics(observed.sockets?.() ?? {});
+    yield* fileMetrics(watched.fileShares?.() ?? {});
     yield* reconcilerMetrics(watched, observed.problems);
     yield* presenceMetrics(watched);
     if (captures !== undefined) yield* captureMetrics(captures());

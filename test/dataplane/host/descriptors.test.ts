@@ -269,7 +269,7 @@ test('queues of a vanished interface stay open until the worker that has them en
     way: 'tun',
     tunTakesUdp: false,
     listenPort: 1,
-    files: { max: null, connections: 1, sockets: 1 },
+    files: { max: null, connections: 1, sockets: 1, relayed: 0 },
   };
   const second = closeFormerTuns(reopenTun(options, first), 1);
   t.deepEqual(closed, [21]);

@@ -19,8 +19,8 @@ for (const [max, leaves, connections, sockets] of [
   [64, true, 8, 1],
 ] as const)
   test(`${max} descriptors are divided, ${leaves ? 'devices leave' : 'none leave'} by sockets`, (t) => {
-    const shares = divideFiles({ max, open: 60, relay: 0, leaves, workers: 1 });
-    t.deepEqual(shares, { max, connections, sockets });
+    const shares = divideFiles({ max, open: 60, relayed: 0, leaves, workers: 1 });
+    t.deepEqual(shares, { max, connections, sockets, relayed: 0 });
   });
 
 test('all together never have more than there are', (t) => {
@@ -32,7 +32,7 @@ test('all together never have more than there are', (t) => {
   };
   fc.assert(
     fc.property(fc.record(numbers), (given) => {
-      const { connections, sockets } = divideFiles({ ...given, relay: 0 });
+      const { connections, sockets } = divideFiles({ ...given, relayed: 0 });
       const all = given.open + OTHERS + 3 * connections + given.workers * sockets;
       return all <= given.max && connections >= 8 && sockets >= 1;
     }),
@@ -43,7 +43,8 @@ test('all together never have more than there are', (t) => {
 test('the relay takes its part from all', (t) => {
   const all = { max: 1_024, open: 60, leaves: false, workers: 1 };
   t.is(relayedWithin(1_024), 312);
-  t.is(divideFiles({ ...all, relay: 2 * relayedWithin(1_024) }).connections, 69);
+  const shares = divideFiles({ ...all, relayed: relayedWithin(1_024) });
+  t.like(shares, { connections: 69, relayed: 312 });
   t.is(relayedWithin(300), 1);
   t.is(relayedWithin(null), relayedWithin(1_048_576));
 });

@@ -4,13 +4,15 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import test, { type ExecutionContext } from 'ava';
-import { Relay } from '../../../dataplane/io/relay.ts';
+import { Relay, RELAY_CARRIED, RELAY_REFUSED } from '../../../dataplane/io/relay.ts';
 import type { Destination } from '../../../dataplane/native/index.ts';
 import type { NetworkRange } from '../../../dataplane/wire/network.ts';
 import { address } from '../../support/dataplane/packets.ts';
+import { until } from '../../support/gateway/postern.ts';
 
 interface World {
   readonly refused: () => number;
+  readonly carried: () => number;
   /** A connection of a device, which the kernel has redirected. */
   readonly dial: () => Socket;
   /** The connection that the relay opens to the host. */
@@ -28,12 +30,12 @@ async function makeWorld(
   const host = createServer({ allowHalfOpen: true }).listen(0, '127.0.0.1');
   await once(host, 'listening');
   const { port } = host.address() as AddressInfo;
-  let refused = 0;
+  const counts = [0, 0];
   const relay = new Relay({
     destinationOf: () =>
       destination === undefined ? { address: '127.0.0.1', port } : destination(port),
     ...room,
-    refused: () => refused++,
+    count: (what, by) => (counts[what]! += by),
   });
   const ports = await relay.listen();
   t.teardown(() => {
@@ -43,7 +45,8 @@ async function makeWorld(
   return {
     host,
     relay,
-    refused: () => refused,
+    refused: () => counts[RELAY_REFUSED]!,
+    carried: () => counts[RELAY_CARRIED]!,
     dial: () => {
       const socket = connect({ host: '127.0.0.1', port: ports.ipv4!, allowHalfOpen: true });
       return socket.on('error', () => undefined);
@@ -65,16 +68,18 @@ async function endOf(socket: Socket): Promise<string | null> {
 }
 
 test('what is sent arrives both ways, and each way ends on its own', async (t) => {
-  const { dial, arrival } = await makeWorld(t);
+  const { dial, arrival, carried } = await makeWorld(t);
   const coming = arrival();
   const device = dial();
   const host = await coming;
+  t.is(carried(), 1);
   const sent = Buffer.alloc(3_000_000, 'up');
   device.end(sent);
   t.true(sent.equals(await buffer(host)));
   const answer = Buffer.alloc(2_000_000, 'down');
   host.end(answer);
   t.true(answer.equals(await buffer(device)));
+  await until('it is counted no more', () => carried() === 0);
 });
 
 test('a host that refuses looks like a reset', async (t) => {

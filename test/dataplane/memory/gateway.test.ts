@@ -15,7 +15,7 @@ test('it says what it is', async (t) => {
     way: 'tun',
     tunError: null,
     masquerade: false,
-    files: { max: null, connections: 2_048, sockets: 1_024 },
+    files: { max: null, connections: 2_048, sockets: 1_024, relayed: 0 },
     connections: null,
     alive: true,
   });

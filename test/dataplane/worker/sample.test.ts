@@ -167,9 +167,9 @@ test('what sockets have ends with their worker, and what they did stays', (t) =>
   const sums = { drops: {}, forgotten: {} };
   totals.set(0, { ...sums, sockets: { tcp: 3, udp: 1 }, retransmits: { segments: 5 } });
   totals.set(1, { ...sums, sockets: { tcp: 2, udp: 0 }, retransmits: { segments: 1 } });
-  t.deepEqual(totals.all.sockets, { tcp: 5, udp: 1 });
+  t.deepEqual(totals.all.sockets, { tcp: 5, udp: 1, most: 4 });
   totals.restart(0);
-  t.deepEqual(totals.all.sockets, { tcp: 2, udp: 0 });
+  t.deepEqual(totals.all.sockets, { tcp: 2, udp: 0, most: 2 });
   t.deepEqual(totals.all.retransmits, { segments: 6 });
   const part = { peers: [], rules: [], ...sums };
   t.deepEqual(
@@ -179,7 +179,7 @@ test('what sockets have ends with their worker, and what they did stays', (t) =>
     ]),
     {
       ...part,
-      sockets: { tcp: 3 },
+      sockets: { tcp: 3, most: 2 },
     },
   );
 });

@@ -43,7 +43,7 @@ export function fakeWatched(
       way: 'tun',
       tunError: null,
       masquerade: false,
-      files: { max: null, connections: 2_048, sockets: 1_024 },
+      files: { max: null, connections: 2_048, sockets: 1_024, relayed: 0 },
       connections: null,
       alive: true,
     }),

@@ -6,7 +6,7 @@ import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
-import { checkWhileConnected } from '../../../../lib/kit/http/checking.ts';
+import { checkWhileConnected, openConnections } from '../../../../lib/kit/http/checking.ts';
 
 const EVERY_MS = 10;
 
@@ -41,12 +41,14 @@ for (const [kind, create] of [
     };
     const [first, second] = [await dial(), await dial()];
     t.true((await looksIn(300)) > 0, 'two are there');
+    t.is(openConnections(server), 2);
     first.destroy();
     await sleep(50);
     t.true((await looksIn(300)) > 0, 'one is there');
     second.destroy();
     await sleep(50);
     t.is(await looksIn(200), 0, 'all are gone');
+    t.is(openConnections(server), 0);
     const third = await dial();
     t.true((await looksIn(300)) > 0, 'one is there again');
     third.destroy();

@@ -78,6 +78,7 @@ nativeTest(
     t.regex(await ask(third), /4002/);
     t.regex(await ask(connect('10.8.0.3', 4_003)), /ended|reset/, 'three are open');
     t.is(counters.of('connections_refused', 'too_many'), 1);
+    t.is(door.open, 3);
     bench.sockets.closeSocket(first);
     await pause(50);
     t.regex(await ask(connect('10.8.0.3', 4_004)), /10\.8\.0\.3/, 'one was closed');

@@ -202,14 +202,14 @@ for (const [max, connections, share] of [
   [256, 8, 1],
 ] as const)
   test(`${connections} connections, where ${max} files may be open`, (t) => {
-    const found = limitsWithin({ max, connections, sockets: 8 });
+    const found = limitsWithin({ max, connections, sockets: 8, relayed: 0 });
     t.is(found.connectionsMax, share === undefined ? undefined : connections);
     t.is(found.connectionsPerAddressMax, share);
     t.is(found.filesMax, share === undefined ? undefined : max!);
   });
 
 test('files are kept for as many connections as a listener has, and no more', (t) => {
-  const files = { max: null, open: 0, relay: 0, leaves: true, workers: 1 };
+  const files = { max: null, open: 0, relayed: 0, leaves: true, workers: 1 };
   t.is(divideFiles(files).connections, HTTP_LIMITS.connectionsMax);
 });
 

@@ -7,6 +7,7 @@ import {
   socketMetrics,
   captureMetrics,
   dropMetrics,
+  fileMetrics,
   factMetrics,
   flowLogMetrics,
   forgottenMetrics,
@@ -54,6 +55,12 @@ test('sockets in place of a TUN are counted, and are 0 where there are none', (t
   t.is(valueOf(families, 'wg_gateway_sockets_connecting'), 2);
   t.is(valueOf(families, 'wg_gateway_sockets_buffered_bytes'), 4_096);
   t.is(valueOf(families, 'wg_gateway_sockets_retransmits_total'), 7);
+});
+
+test('each part that has open files shows them and its share', (t) => {
+  const families = read(fileMetrics({ relay: { open: 6, max: 20 } }));
+  t.is(valueOf(families, 'wg_gateway_files', { part: 'relay' }), 6);
+  t.is(valueOf(families, 'wg_gateway_files_max', { part: 'relay' }), 20);
 });
 
 test('so are records of ended flows', (t) => {
