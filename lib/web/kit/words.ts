@@ -42,12 +42,17 @@ const RELATIVE = new Intl.RelativeTimeFormat('en', { numeric: 'always' });
 
 /** How long ago a time is: `8 seconds ago`, `3 days ago`, `2026-10-01`. */
 export function agoInWords(time: Date, nowMs: number = Date.now()): string {
+  // A clock beside this one may be ahead by some seconds.
+  return awayInWords(new Date(Math.min(time.getTime(), nowMs)), nowMs);
+}
+
+/** How far away a time is, also one that comes: `in 3 days`. */
+export function awayInWords(time: Date, nowMs: number = Date.now()): string {
   const seconds = Math.round((time.getTime() - nowMs) / 1_000);
   const found = AWAY.find(([below]) => Math.abs(seconds) < below);
   if (found === undefined) return time.toISOString().slice(0, 10);
   const [, size, unit] = found;
-  // A clock beside this one may be ahead by some seconds.
-  return RELATIVE.format(Math.min(-0, Math.trunc(seconds / size)), unit);
+  return RELATIVE.format(Math.trunc(seconds / size) || -0, unit);
 }
 
 /** `1 device`, `1,200 devices`. */

@@ -20,7 +20,7 @@ import {
   type TablePlan,
 } from '../kit/table-page.ts';
 import type { Web } from '../kit/web.ts';
-import { agoInWords, utcInWords } from '../kit/words.ts';
+import { agoInWords, awayInWords } from '../kit/words.ts';
 
 const INVITATIONS = '/users/invitations';
 const SEND = { name: 'send', label: 'Send again', action: `${INVITATIONS}/send` } as const;
@@ -138,12 +138,12 @@ function cellsOf({ id, email, link, state }: Invitation): unknown[] {
     { text, help: usedAt === null ? undefined : agoInWords(usedAt) },
     mailedAt === null ? 'not sent' : timeCell(mailedAt),
     timeCell(madeAt),
-    utcInWords(link.expires_at),
+    timeCell(link.expires_at),
   ];
 }
 
 function timeCell(time: Date): object {
-  return { time: time.toISOString(), ago: agoInWords(time) };
+  return { time: time.toISOString(), ago: awayInWords(time) };
 }
 
 function mailInWords({ mailed_at: mailedAt, mail_fault: error }: OneTimeLink): string {

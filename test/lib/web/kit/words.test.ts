@@ -3,6 +3,7 @@
 import test from 'ava';
 import {
   agoInWords,
+  awayInWords,
   bytesInWords,
   minutesUntil,
   timeInWords,
@@ -48,6 +49,12 @@ for (const [seconds, words] of [
     const nowMs = Date.UTC(2026, 10, 23);
     t.is(agoInWords(new Date(nowMs - seconds * 1_000), nowMs), words);
   });
+
+test('a time that comes is so far away', (t) => {
+  const nowMs = Date.UTC(2026, 10, 23);
+  t.is(awayInWords(new Date(nowMs + 71 * 3_600_000), nowMs), 'in 2 days');
+  t.is(awayInWords(new Date(nowMs), nowMs), '0 seconds ago');
+});
 
 for (const [time, words] of [
   ['2026-11-26T17:00:00.000Z', '2026-11-26 17:00 UTC'],

@@ -47,6 +47,11 @@ for (const kind of firstKind()) {
     t.deepEqual(await found('?state=open'), ['c@example.com']);
     const list = await admin.get(PATH);
     t.regex(list.text, /Handed over without a mail/);
+    t.regex(
+      list.text,
+      /<time datetime="[^"]*" data-ago>in 2[34] hours</,
+      'as other times are shown',
+    );
     t.notRegex(list.text, LINK);
     t.false(list.text.includes('Send again'), 'there is no mail server');
     const { text } = await admin.get(`${PATH}.csv?sort=email`);
