@@ -158,7 +158,7 @@ export type MenuItem = {
   readonly label: string;
   readonly tone?: 'danger';
   /** Rows that are switched off have it alone, or all others. */
-  readonly only?: 'off' | 'on';
+  readonly only?: 'off' | 'on' | 'staged';
 } & ({ readonly path: string } | { readonly change: string; readonly action?: string });
 
 /**

@@ -20,11 +20,12 @@ import { meaningOf, meantNetwork } from '../../domain/rules/meaning.ts';
 import { quotedErrors } from '../kit/entry-words.ts';
 import { formView, textOfValue, type Typed, typedIn } from '../kit/form.ts';
 import { textOf } from '../kit/form-token.ts';
-import { type Change, jobRoute, manyRoute } from '../kit/many.ts';
+import { jobRoute, manyRoute } from '../kit/many.ts';
 import { type EffectView, effectView, mayTry } from '../parts/effect.ts';
 import { historyView } from '../parts/history-view.ts';
 import { ownersOfRules } from '../parts/owners.ts';
 import { type Draft, draftIn } from '../parts/rule-drafts.ts';
+import { barChanges, menuItems, menuKind, ruleChange } from '../parts/rule-changes.ts';
 import { presentRule, ruleForm, ruleRecord } from '../parts/rule-form.ts';
 import { meetingsOf } from '../parts/rule-meets.ts';
 import { whoseErrors } from '../parts/rule-whose.ts';
@@ -32,15 +33,7 @@ import { portsOf, ruleInWords, whoseRule } from '../parts/rule-words.ts';
 import { adminPage } from '../kit/route.ts';
 import { act, performs, saveForm } from '../kit/save.ts';
 import { inOrder } from '../../kit/records/in-order.ts';
-import {
-  askedIn,
-  everyOf,
-  findPage,
-  type MenuItem,
-  menuOf,
-  sendFile,
-  type TablePlan,
-} from '../kit/table-page.ts';
+import { askedIn, everyOf, findPage, menuOf, sendFile, type TablePlan } from '../kit/table-page.ts';
 import { CHANGED_MEANWHILE, changedMeanwhile, seenOf } from '../kit/seen.ts';
 import type { Web } from '../kit/web.ts';
 import { agoInWords, bytesInWords, utcInWords } from '../kit/words.ts';
@@ -100,7 +93,7 @@ export function rulePages(web: Web): ServerRoute[] {
         const found = await readRules(web.services.database, { ids: [...ids] });
         return new Map(found.map((rule) => [rule.id, ruleInWords(rule)]));
       },
-      change: (name) => (name === 'remove' ? removal : 'Nothing was chosen.'),
+      change: ruleChange,
       effect: effectView,
     }),
     adminPage('GET', `${RULES}/new`, async (request, h) => {
@@ -148,10 +141,11 @@ async function showRules(web: Web, request: Request, h: ResponseToolkit): Promis
       action: `${RULES}/many`,
       back: found.view.here,
       every: everyOf(found, 'rules'),
-      changes: [{ name: 'remove', label: 'Delete…', tone: 'danger' }],
+      changes: barChanges,
     },
     ids: rules.map(({ id }) => id),
     menu: menuOf(request, plan, found.view, menuItems),
+    kinds: rules.map(menuKind),
   });
 }
 
@@ -212,12 +206,6 @@ const STATES: Readonly<Record<Exclude<RuleState, 'enabled'>, string>> = {
   over: 'over',
 };
 
-const menuItems: readonly MenuItem[] = [
-  { label: 'Change', path: `${RULES}/*` },
-  { label: 'Copy', path: `${RULES}/new?copy=*` },
-  { label: 'Delete…', change: 'remove', tone: 'danger' },
-];
-
 function actionOf(rule: RuleRow): { readonly text: string; readonly dot: string } {
   const text = rule.action === 'accept' ? 'Accept' : 'Drop';
   const state = ruleState(rule, Date.now());
@@ -226,16 +214,6 @@ function actionOf(rule: RuleRow): { readonly text: string; readonly dot: string 
   if (state !== 'enabled') return { text: `${text}, ${STATES[state]}${staged}`, dot: 'calm' };
   return { text, dot: rule.action === 'accept' ? 'good' : 'bad' };
 }
-
-const removal: Change = {
-  done: 'deleted',
-  question: {
-    title: 'Delete these rules?',
-    text: 'Packets that they decided are judged by the other rules, at once. This cannot be undone.',
-    label: 'Delete for good',
-  },
-  write: (caller, id) => performs(caller, 'deleteRule', { params: { id } }),
-};
 
 async function fileLines(web: Web, ids: readonly string[]): Promise<(string | null)[][]> {
   const { database } = web.services;
