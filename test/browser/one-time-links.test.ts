@@ -112,9 +112,11 @@ test('a forgotten password is chosen anew by a link in a mail', async (t) => {
   const forgetful = await stage.person();
   await forgetful.goto('/');
   await inspect(t, forgetful, 'sign-in-with-mail');
-  await forgetful.getByRole('link', { name: 'Forgot password?' }).click();
-  await inspect(t, forgetful, 'forgotten-password');
   await forgetful.getByLabel('E-mail').fill('ann@example.com');
+  await forgetful.getByRole('button', { name: 'Forgot password?' }).click();
+  await forgetful.getByRole('heading', { name: 'Forgot password' }).waitFor();
+  await inspect(t, forgetful, 'forgotten-password');
+  t.is(await forgetful.getByLabel('E-mail').inputValue(), 'ann@example.com');
   await forgetful.getByRole('button', { name: 'Send me a link' }).click();
   await forgetful.getByText('a mail is on its way').waitFor();
   await inspect(t, forgetful, 'forgotten-password-asked');

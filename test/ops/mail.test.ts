@@ -102,7 +102,7 @@ test.serial('a mailed link lets a person in, who adds a device', async (t) => {
 /** Asks for another password, and signs in with it. */
 async function forget(t: ExecutionContext, exim: Exim, page: Page): Promise<void> {
   await page.goto('/');
-  await page.getByRole('link', { name: 'Forgot password?' }).click();
+  await page.getByRole('button', { name: 'Forgot password?' }).click();
   await page.getByLabel('E-mail').fill('ann@example.com');
   await page.getByRole('button', { name: 'Send me a link' }).click();
   await page.getByText('a mail is on its way').waitFor();

@@ -26,10 +26,13 @@ export function forgottenPasswordPages(web: Web): ServerRoute[] {
   return [
     openPage('GET', PATH, async (request, h) => {
       await mailsOf(web);
-      return showPage(web, request, h, false);
+      return showPage(web, request, h, {});
     }),
     openPage('POST', PATH, async (request, h) => {
       const mails = await mailsOf(web);
+      // From the form that signs in, with what was typed there.
+      if (textOf(request, 'do') === 'forgot')
+        return showPage(web, request, h, { email: textOf(request, 'email') });
       if (buckets?.take(scopeOf(request.app.address ?? '')) === false)
         throw new ApiError('too_many_requests', { reason: 'too_many_resets' });
       const { database } = web.services;
@@ -38,7 +41,7 @@ export function forgottenPasswordPages(web: Web): ServerRoute[] {
       const context = { database, mails, externalUrl: config.externalUrl, origin };
       // Not waited for: how long it takes would tell who has an account.
       mails.later(() => sendReset(context, email));
-      return showPage(web, request, h, true);
+      return showPage(web, request, h, { isAsked: true });
     }),
   ];
 }
@@ -53,10 +56,8 @@ function showPage(
   web: Web,
   request: Request,
   h: ResponseToolkit,
-  isAsked: boolean,
+  { email = '', isAsked = false }: { readonly email?: string; readonly isAsked?: boolean },
 ): Promise<ResponseObject> {
-  return web.pages.show(request, h, 'forgotten-password', {
-    title: say('forgot.title'),
-    isAsked,
-  });
+  const values = { title: say('forgot.title'), email, isAsked };
+  return web.pages.show(request, h, 'forgotten-password', values);
 }

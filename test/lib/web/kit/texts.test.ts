@@ -171,7 +171,10 @@ function wordsOf(view: string): string | null {
     .replace('<!doctype html>', '')
     .replaceAll(/<%[^]*?%>/g, '')
     .replaceAll(new RegExp(String.raw`\s(?!${SAID})[\w-]+="[^"]*"`, 'g'), '')
-    .replaceAll(/<\/?\w+|\s(?:hidden|open|popover|readonly|data-[\w-]+)(?=[\s>])/g, '')
+    .replaceAll(
+      /<\/?\w+|\s(?:formnovalidate|hidden|open|popover|readonly|data-[\w-]+)(?=[\s>])/g,
+      '',
+    )
     .replaceAll(new RegExp(String.raw`\s(?:${SAID})[\w-]*=?""`, 'g'), '')
     .replaceAll(new RegExp(String.raw`\s(?:${SAID})="`, 'g'), ' "');
   if (/\p{L}/u.test(plain)) return plain;

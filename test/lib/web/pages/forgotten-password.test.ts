@@ -47,6 +47,10 @@ for (const kind of databaseKinds()) {
     await addPerson(server.database, 'ann@example.com');
     const visitor = new Visitor(server);
     t.true((await visitor.get('/')).text.includes(PATH));
+    const typed = { email: 'ann@example.com', password: 'not this one', do: 'forgot' };
+    const kept = (await visitor.post(PATH, typed)).text;
+    t.regex(kept, /value="ann@example\.com"/, 'what was typed is kept');
+    t.notRegex(kept, /not this one|on its way/);
     t.is((await ask(server, ' ANN@example.com ')).status, 200);
     await smtp.waitFor(1);
     const [mail] = smtp.mails;
