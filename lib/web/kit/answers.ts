@@ -15,7 +15,7 @@ import { timeInWords } from './words.ts';
 import { createViews, type Render } from './views.ts';
 
 /** What a message tells: that something is done, or that it is not. */
-export type FlashKind = 'done' | 'failed';
+export type FlashKind = 'done' | 'failed' | 'warning';
 
 /** A message for the next page. */
 export interface Flash {

@@ -2,6 +2,7 @@
 // makes the page, and server-sent events keep it up to date.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
+import { endpoint } from '../../installation/doctor/serving.ts';
 import { callerOf } from '../../kit/http/request-caller.ts';
 import { messages } from '../../kit/validation/messages.ts';
 import type { Readiness } from '../../observe/gateway-state.ts';
@@ -10,7 +11,7 @@ import type { Typed } from '../kit/form.ts';
 import { textOf } from '../kit/form-token.ts';
 import type { FormErrors } from '../kit/plain-words.ts';
 import { adminPage, streamed } from '../kit/route.ts';
-import { act, saveForm } from '../kit/save.ts';
+import { act, type Done, saveForm } from '../kit/save.ts';
 import type { Web } from '../kit/web.ts';
 import { unknownSendersView } from '../parts/diagnosis.ts';
 import { ENDPOINT, firstStepsView, type SentEndpoint } from '../parts/first-steps.ts';
@@ -73,8 +74,15 @@ async function saveEndpoint(
     refused: Object.keys(errors).length > 0 ? errors : null,
     write: changesSettings(callerOf(request), typed),
     again: (found) => showDashboard(web, request, h, { typed, errors: found }),
-    done: () => ({ said: 'Files of devices lead there from now on.', to: DASHBOARD }),
+    done: () => savedEndpoint(typed[ENDPOINT] ?? ''),
   });
+}
+
+/** An address of this host alone is saved, and the first step stays open. */
+function savedEndpoint(address: string): Done {
+  return endpoint(address).level === 'ok'
+    ? { said: 'Files of devices lead there from now on.', to: DASHBOARD }
+    : { said: 'It is saved, but no device can use it.', to: DASHBOARD, kind: 'warning' };
 }
 
 /** Without an address, files of devices would lead where they lead already. */

@@ -19,6 +19,7 @@ import {
   UNTYPED,
 } from '../parts/device-form.ts';
 import { deviceHead } from '../parts/device-head.ts';
+import { IMPORT } from '../parts/first-steps.ts';
 import { inheritedLimits } from '../parts/device-limits.ts';
 import { switchView } from '../parts/device-status.ts';
 import { quotedErrors } from '../kit/entry-words.ts';
@@ -179,6 +180,7 @@ async function showForm(
     publicKey,
     keyErrors: errors['public_key'] ?? [],
     deviceId: device?.id ?? null,
+    imports: IMPORT,
     seen: present === null ? null : seenOf(flatParts(present)),
     action,
     owner: {

@@ -5,6 +5,7 @@ import type { Request } from '@hapi/hapi';
 import { hasSeveralUsers } from '../../../models/index.ts';
 import { defaultSettings } from '../../domain/devices/settings.ts';
 import { endpoint } from '../../installation/doctor/serving.ts';
+import { commandLine } from '../../kit/process/command-line.ts';
 import type { Typed } from '../kit/form.ts';
 import type { FormErrors } from '../kit/plain-words.ts';
 import type { Web } from '../kit/web.ts';
@@ -13,6 +14,9 @@ import { fixedSentence } from './settings.ts';
 
 /** The field of the configuration that the card has. */
 export const ENDPOINT = 'default_client_endpoint';
+
+/** What takes over the clients of wg-easy. */
+export const IMPORT = commandLine('import wg-easy FILE --email E-MAIL');
 
 /** What was typed into the card, and what is wrong with it. */
 export interface SentEndpoint {
@@ -35,6 +39,8 @@ export interface FirstStepsView {
     readonly locked: string | null;
     readonly externalUrl: string;
   };
+  /** The command that takes over what wg-easy keeps. */
+  readonly imports: string;
   readonly hasPerson: boolean;
   readonly hasDevice: boolean;
   readonly hasHandshake: boolean;
@@ -52,7 +58,8 @@ export async function firstStepsView(
   if (user === undefined || user.first_steps_dismissed_at !== null) return null;
   const { config, database } = web.services;
   await web.recall.refresh();
-  const present = defaultSettings(await web.recall.configuration(), config).endpoint;
+  const configuration = await web.recall.configuration();
+  const present = defaultSettings(configuration, config).endpoint;
   const finding = endpoint(present);
   const view: FirstStepsView = {
     email: user.email,
@@ -60,11 +67,12 @@ export async function firstStepsView(
       isDone: finding.level === 'ok',
       present: present ?? '',
       problem: finding.message,
-      value: sent?.typed[ENDPOINT] ?? '',
+      value: sent?.typed[ENDPOINT] ?? configuration[ENDPOINT] ?? '',
       errors: sent?.errors[ENDPOINT] ?? [],
       locked: fixedSentence(web, ENDPOINT),
       externalUrl: config.externalUrl,
     },
+    imports: IMPORT,
     hasPerson: await hasSeveralUsers(database),
     hasDevice: fleet.devices !== '0',
     hasHandshake: fleet.handshakes.length > 0,

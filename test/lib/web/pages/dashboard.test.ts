@@ -30,7 +30,7 @@ for (const kind of firstKind()) {
     for (const part of [
       '<a href="/devices?state=online" data-value="online">1</a>',
       '<a href="/devices" data-value="devices">2</a>',
-      '<dd data-value="dropped">1,200</dd>',
+      '<dd><a href="/refusals" data-value="dropped">1,200</a></dd>',
       'rule drop <small>A rule drops it.</small>',
       'mac1 invalid <small>The sender does not know the gateway’s public key',
       '1,200',

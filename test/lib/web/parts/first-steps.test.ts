@@ -22,6 +22,7 @@ for (const kind of firstKind()) {
     const before = await admin.get('/dashboard');
     t.regex(before.text, /endpoint of devices is 127\.0\.0\.1:51820\. That is the device itself/);
     t.true(before.text.includes('EXTERNAL_URL is <span class="mono">http://'));
+    t.regex(before.text, /<code>[^<]*import wg-easy FILE/);
     t.is(before.text.split('That is the device itself').length, 2, 'it is said once');
     const bad = { default_client_endpoint: 'vpn.example.com:70000' };
     const refused = await admin.post('/dashboard/endpoint', bad);
@@ -30,6 +31,12 @@ for (const kind of firstKind()) {
     const empty = await admin.post('/dashboard/endpoint', { default_client_endpoint: ' ' });
     t.is(empty.status, 422);
     t.true(empty.text.includes('Please fill this in'));
+    const own = { default_client_endpoint: '127.0.0.1' };
+    t.is((await admin.post('/dashboard/endpoint', own)).location, '/dashboard');
+    const warned = await admin.get('/dashboard');
+    t.regex(warned.text, /<p class="note warning" role="status">It is saved, but no device can/);
+    t.regex(warned.text, /value="127\.0\.0\.1"[^>]*-warning"/);
+    t.regex(warned.text, /<p class="error warned" id="[^"]*-warning">The endpoint of devices is/);
     const good = { default_client_endpoint: ' vpn.example.com ' };
     t.is((await admin.post('/dashboard/endpoint', good)).location, '/dashboard');
     t.deepEqual(await states(), ['done', 'done', 'done', 'to do', 'to do']);
