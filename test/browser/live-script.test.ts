@@ -57,7 +57,7 @@ class Lists {
     const rows = new Map(
       Object.entries(rates).map(([key, rate]): [string, LiveCell[]] => [
         key,
-        [{ text: key }, { text: `${rate} B/s`, sort: rate }],
+        [{ text: key }, { text: `${rate}\u00a0B/s`, sort: rate }],
       ]),
     );
     const data = this.#news?.next({ rows }) ?? null;

@@ -10,9 +10,9 @@ import { queryText } from '../kit/searched.ts';
 /** What a page of records is sent a second at most, unless one row alone is larger. */
 const EVENT_BYTES = 850;
 /**
- * What a page of a ranked list is sent: all values of thirty rows take 5,500 bytes, and a row that
- * comes takes 250 to 450. Such a list is right within about two seconds, also where all rows are
- * others by then.
+ * What a page of a ranked list is sent while rows come: each takes 250 to 450 bytes. Amounts of
+ * rows that stay take what a page of records does. Such a list is right within about two seconds,
+ * also where all rows are others by then.
  */
 const RANKED_EVENT_BYTES = 8_000;
 /** The part of them that rows which come may take. */
@@ -101,6 +101,7 @@ export class PageNews {
   #shown: readonly string[];
   #last = 0;
   #turn = 0;
+  #figureTurn = 0;
   #changes = 0;
 
   constructor({ rows }: Pick<LivePage, 'rows'>, { ranked }: Pick<LiveList, 'ranked'>) {
@@ -126,6 +127,8 @@ export class PageNews {
     const gone = this.#goneAmong(rows, isRanked ? this.#numbers.size - rows.size : Infinity);
     if (gone.length > 0) event['gone'] = gone;
     room.left -= 4 * gone.length;
+    const figures = isRanked ? this.#figures(rows) : '';
+    if (figures !== '') event['figures'] = figures;
     const cells = this.#cells(rows, room);
     if (cells.length > 0) event['cells'] = cells;
     const changes = order === undefined ? this.#changes : changesOf(this.#shown, order);
@@ -186,18 +189,68 @@ export class PageNews {
     return found;
   }
 
-  #newsOf(key: string, cells: readonly LiveCell[]): News[] {
-    // What the page was made with it has.
+  /**
+   * Amounts that read otherwise than those that the page has, from the first column that changes
+   * on: `12,1.4M/s,,30.8k 94;13,…`. Who has waited for room comes first.
+   */
+  #figures(rows: LiveRows['rows']): string {
+    const column = Math.min(...(this.#ranked ?? []));
+    const known = [...this.#numbers];
+    const first = this.#figureTurn % Math.max(1, known.length);
+    const lines: string[] = [];
+    let left = EVENT_BYTES;
+    for (const [i, [key, number]] of [...known.slice(first), ...known.slice(0, first)].entries()) {
+      const cells = rows.get(key) ?? [];
+      const sent = this.#sentOf(key, cells);
+      const news = cells.slice(column).map((cell, place) => {
+        const short = shortAmount(cell);
+        return short === shortAmount(sent[column + place] ?? null) ? '' : (short ?? '');
+      });
+      const line = [number, ...news].join(',').replace(/,+$/, '');
+      if (!line.includes(',')) continue;
+      left -= line.length + 1;
+      if (left < 0) {
+        this.#figureTurn = first + i;
+        break;
+      }
+      for (const [place, short] of news.entries())
+        if (short !== '') sent[column + place] = cells[column + place] ?? null;
+      this.#sent.set(key, sent);
+      lines.push(line);
+    }
+    return lines.join(';');
+  }
+
+  /** The cells that the page has; what it was made with it has. */
+  #sentOf(key: string, cells: readonly LiveCell[]): LiveCell[] {
     const mark = this.#marks.get(key);
     this.#marks.delete(key);
     if (mark !== undefined && mark === markOf(cells)) this.#sent.set(key, [...cells]);
-    const sent = this.#sent.get(key) ?? [];
+    return this.#sent.get(key) ?? [];
+  }
+
+  #newsOf(key: string, cells: readonly LiveCell[]): News[] {
+    const sent = this.#sentOf(key, cells);
     return cells.flatMap((cell, column) => {
       if (cell === null || this.#ranked?.has(column) === false) return [];
+      if (this.#ranked !== undefined && shortAmount(cell) !== null) return [];
       const change = changeOf(sent[column] ?? null, cell);
       return change === null ? [] : [{ column, cell, change }];
     });
   }
+}
+
+/** An amount of bytes as a page shows it, in few characters: `1.4M/s`, `30.8k 94`; null: none. */
+export function shortAmount(cell: LiveCell): string | null {
+  const { text, help = '', sort, ...others } = cell ?? {};
+  if (typeof text !== 'string' || Object.keys(others).length > 0) return null;
+  // What passes nothing is sorted, and shows nothing.
+  if (text === '') return sort === 0 && help === '' ? '-' : null;
+  const amount = /^([\d.]+)\u00a0([kMGTP]?)B(\/s)?$/.exec(text);
+  const packets = /^(?:(\d+) packets?)?$/.exec(String(help));
+  if (amount === null || packets === null) return null;
+  const [, count = '', unit = '', each = ''] = amount;
+  return [`${count}${unit}${each}`, packets[1]].filter(Boolean).join(' ');
 }
 
 /** The links of one event: each record is named once, however many rows lead to it. */

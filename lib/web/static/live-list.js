@@ -52,6 +52,13 @@ function begin() {
         const row = rows.get(number);
         if (row !== undefined) put(cellsOf(row)[column], cell);
       }
+      for (const line of news.figures?.split(';') ?? []) {
+        const [number, ...amounts] = line.split(',');
+        const row = rows.get(Number(number));
+        for (const [i, amount] of amounts.entries())
+          if (row !== undefined && amount !== '')
+            put(cellsOf(row)[Number(place.dataset.sorted) + i], cellOf(amount));
+      }
       for (const number of news.gone ?? []) {
         const row = rows.get(number);
         // Nobody has seen it yet.
@@ -118,6 +125,17 @@ function partOf(text, href, isWhole) {
 function cellsOf(row) {
   if (row.cells === undefined) return [...row.querySelectorAll('[data-cell]')];
   return [...row.cells].filter(({ classList: names }) => !names.contains('select'));
+}
+
+/** An amount as the gateway shortens it (parts/live-list.ts): `1.4M/s`, or `30.8k 94`. */
+function cellOf(amount) {
+  if (amount === '-') return { text: '', sort: 0 };
+  const [short, packets] = amount.split(' ');
+  const [, count, unit, each = ''] = /^([\d.]+)([kMGTP]?)(\/s)?$/.exec(short);
+  const cell = { text: `${count}\u00a0${unit}B${each}` };
+  if (each !== '') cell.sort = Number(count) * 1_000 ** ' kMGTP'.indexOf(unit || ' ');
+  if (packets !== undefined) cell.help = `${packets} ${packets === '1' ? 'packet' : 'packets'}`;
+  return cell;
 }
 
 /** Changes parts of a cell, in place. */

@@ -111,6 +111,20 @@ test('a ranked list gets rows and loses them; of known rows only some columns ar
   t.is(eventOf(news.next({ rows })).rows?.[0]?.[0], 2, 'it comes back under a number of its own');
 });
 
+test('amounts of a ranked list are sent in few characters, where they read otherwise', (t) => {
+  const rowsOf = (rate: number, text: string): Map<string, LiveCell[]> =>
+    new Map([
+      ['a', [null, { text, sort: rate }, { text: '30.8\u00a0kB', help: '94 packets' }]],
+      ['b', [null, { text: '', sort: 0 }, { text: '7\u00a0B', help: '1 packet' }]],
+    ]);
+  const news = new PageNews(pageOf(rowsOf(0, ''), false), { ranked: new Set([1, 2]) });
+  const first = { figures: '0,1.4M/s,30.8k 94;1,-,7 1' };
+  t.deepEqual(eventOf(news.next({ rows: rowsOf(1_400_000, '1.4\u00a0MB/s') })), first);
+  t.is(news.next({ rows: rowsOf(1_400_001, '1.4\u00a0MB/s') }), null);
+  const next = news.next({ rows: rowsOf(900, '900\u00a0B/s') });
+  t.deepEqual(eventOf(next), { figures: '0,900/s' });
+});
+
 test('a row of a ranked list goes with the row that comes in its place, or where the list is shorter', (t) => {
   const rowsOf = (from: number, count: number): Map<string, LiveCell[]> =>
     new Map(

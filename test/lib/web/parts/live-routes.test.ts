@@ -192,8 +192,7 @@ for (const kind of firstKind()) {
     const config = listen(configOf({ API_RATE_LIMIT: '0' }));
     let second = 0;
     const gateway = newId();
-    // What thirty flows take: live-traffic.test.ts.
-    const flows = Array.from({ length: 4 }, (_, i) => flowOf('key', { sourcePort: 50_000 + i }));
+    const flows = Array.from({ length: 30 }, (_, i) => flowOf('key', { sourcePort: 50_000 + i }));
     const busiest = async () =>
       flows.map((flow, i) => ({ ...flow, sentBytes: second * 99_999, rate: second * 1_000 + i }));
     const refusals = async () =>
