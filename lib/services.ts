@@ -43,6 +43,8 @@ export interface Services extends Shared {
   readonly flowLog?: () => FlowLogCounts;
   /** What the doctor finds wrong at present, as far as it is known; left out if it does not run. */
   readonly checkup?: {
+    /** Waits until it was looked for once, but not for long. */
+    readonly firstLook?: () => Promise<void>;
     readonly findings: () => readonly Finding[];
     /** What is wrong with the route of the host to an address; null: nothing. */
     readonly routeTo?: (address: string) => Promise<Finding | null>;

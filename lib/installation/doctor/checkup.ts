@@ -2,6 +2,7 @@
 // in the background while somebody looks at the dashboard, and their findings are kept. The host is
 // inspected in a thread of its own, so that nobody waits.
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { Config } from '../../../config/index.ts';
 import type { Database, GatewayEgress } from '../../../models/index.ts';
@@ -25,6 +26,7 @@ const THREAD_MS_MAX = 30_000;
 const SOON_MS = 60_000;
 /** Rows are many: which keys their secrets have is read in each. A mail server may count visits. */
 const LATER_MS = 600_000;
+const FIRST_MS_MAX = 3_000;
 
 /** One part of what is looked at. */
 interface Part {
@@ -33,6 +35,8 @@ interface Part {
   found: readonly Finding[];
   lookedAtMs: number;
   isLooking: boolean;
+  /** The first look; null before it. */
+  first: Promise<void> | null;
 }
 
 /** The checks of one process. */
@@ -55,6 +59,7 @@ export class Checkup {
       found: [],
       lookedAtMs: -Infinity,
       isLooking: false,
+      first: null,
     }));
   }
 
@@ -64,8 +69,18 @@ export class Checkup {
    */
   findings(nowMs: number = performance.now()): readonly Finding[] {
     for (const part of this.#parts)
-      if (!part.isLooking && nowMs - part.lookedAtMs > part.keepMs) void this.#look(part, nowMs);
+      if (!part.isLooking && nowMs - part.lookedAtMs > part.keepMs) {
+        const look = this.#look(part, nowMs);
+        part.first ??= look;
+      }
     return this.#parts.flatMap(({ found }) => found.filter(({ level }) => level !== 'ok'));
+  }
+
+  /** Waits for the first look, but not for long: a page that is there does not move later. */
+  async firstLook(): Promise<void> {
+    this.findings();
+    const looks = Promise.all(this.#parts.map(({ first }) => first));
+    await Promise.race([looks, sleep(FIRST_MS_MAX, undefined, { ref: false })]);
   }
 
   async #look(part: Part, nowMs: number): Promise<void> {

@@ -45,6 +45,7 @@ async function showDashboard(
   h: ResponseToolkit,
   sent: SentEndpoint | null = null,
 ): Promise<ResponseObject> {
+  await web.services.checkup?.firstLook?.();
   const fleet = await web.live.fleet();
   const steps = await firstStepsView(web, request, fleet, sent);
   return web.pages.show(request, h, 'dashboard', {

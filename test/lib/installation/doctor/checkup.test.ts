@@ -51,6 +51,20 @@ test('nobody waits: what was found last is shown, and only what is not well', as
   t.deepEqual(checkup.findings(1_200), []);
 });
 
+test('a page waits for the first look alone', async (t) => {
+  const { look, answer, looks } = held();
+  const checkup = new Checkup(logInto([]), [[0, look]]);
+  const first = checkup.firstLook();
+  answer([ERROR]);
+  await first;
+  t.is(looks(), 1);
+  const began = performance.now();
+  await checkup.firstLook();
+  t.is(looks(), 2, 'the next look goes on');
+  t.true(performance.now() - began < 1_000);
+  t.deepEqual(checkup.findings(), [ERROR]);
+});
+
 test('a check that fails is logged, and costs the others nothing', async (t) => {
   const log: LogLine[] = [];
   const checkup = new Checkup(logInto(log), [
