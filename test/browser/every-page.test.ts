@@ -1,5 +1,5 @@
 // Every page that a link leads to, from Overview and from My devices on, in every look; with a menu,
-// a question and a selection open too. Each page that has a route is among them, so that a new page
+// a question and a selection open too. Nothing moves by itself. Each page that has a route is among them, so that a new page
 // cannot be forgotten. A live page is looked at as nobody sees it, and so asks for nothing meanwhile.
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -25,6 +25,8 @@ test('every page passes in every look', async (t) => {
   t.timeout(600_000);
   const stage = await openBrowser(t, { DEFAULT_CLIENT_ENDPOINT: 'vpn.example.com' });
   await furnish(t, stage);
+  // What the device sent and what was refused is known by then, so that no list is new.
+  await sleep(2_000);
   const [seen, live] = [new Set<string>(), new Set<string>()];
   for (const [start, who] of [['/dashboard'], ['/user_devices', ANN]] as const) {
     const page = await stage.person();
@@ -61,8 +63,17 @@ async function walk(
     const place = placeOf(path);
     if (seen.has(place)) continue;
     seen.add(place);
-    requests.length = 0;
-    await page.goto(path);
+    for (const viewport of [PHONE, WIDE]) {
+      requests.length = 0;
+      await page.setViewportSize(viewport);
+      await page.goto(path);
+      if ((await page.locator(LIVE).count()) > 0) {
+        await until(() => requests.some(isStream));
+        await requests.find(isStream)?.response();
+      }
+      const moved = await page.evaluate<number>(MOVED);
+      t.true(moved <= MOVED_MAX, `${place} moves by ${moved}, ${viewport.width} px wide`);
+    }
     const hrefs = await page.evaluate<string[]>(
       "[...document.querySelectorAll('a[href]:not([download])')].map(({ href }) => href)",
     );
@@ -83,6 +94,17 @@ async function walk(
     await openAll(t, page, place, opened);
   }
 }
+
+const PHONE = { width: 390, height: 800 };
+const WIDE = { width: 1_440, height: 900 };
+/** What moved by itself since the page was there, as the browser rates it, and in a moment more. */
+const MOVED = `new Promise((resolve) => {
+  let moved = 0;
+  new PerformanceObserver((list) => list.getEntries().forEach(({ value }) => (moved += value)))
+    .observe({ type: 'layout-shift', buffered: true });
+  setTimeout(() => resolve(moved), 200);
+})`;
+const MOVED_MAX = 0.001;
 
 /** Requests of a page, with what it has from the browser's memory. */
 const REQUESTS_MAX = 8;
