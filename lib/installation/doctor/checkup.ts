@@ -79,7 +79,7 @@ export class Checkup {
   /** Waits for the first look, but not for long: a page that is there does not move later. */
   async firstLook(): Promise<void> {
     this.findings();
-    const looks = Promise.all(this.#parts.map(({ first }) => first));
+    const looks = Promise.all(this.#parts.flatMap(({ first }) => first ?? []));
     await Promise.race([looks, sleep(FIRST_MS_MAX, undefined, { ref: false })]);
   }
 
