@@ -212,29 +212,36 @@ function daysOf(entries: readonly AuditRow[], present: PresentNames): object[] {
   return [...days].map(([day, lines]) => ({ day, lines }));
 }
 
-/** Neighbours by one actor in one request, with one action and kind, within a minute and a day. */
+/**
+ * Entries by one actor in one request, with one action and kind, within a minute and a day: each
+ * line is where its newest entry is, also where what the request did took turns.
+ */
 function folded(entries: readonly AuditRow[]): AuditRow[][] {
   const lines: AuditRow[][] = [];
+  const latest = new Map<string, AuditRow[]>();
   for (const entry of entries) {
-    const line = lines.at(-1);
-    const first = line?.[0];
-    if (line !== undefined && first !== undefined && isAlike(first, entry)) line.push(entry);
-    else lines.push([entry]);
+    const key = likeness(entry);
+    const line = latest.get(key);
+    if (line?.[0] !== undefined && isNear(line[0], entry)) {
+      line.push(entry);
+      continue;
+    }
+    const next = [entry];
+    lines.push(next);
+    latest.set(key, next);
   }
   return lines;
 }
 
-function isAlike(a: AuditRow, b: AuditRow): boolean {
-  const [atA, atB] = [a, b].map(({ happened_at: at }) => at);
+/** What entries of one line have in common. */
+function likeness({ actor, user_id, token_id, action, kind, request_id }: AuditRow): string {
+  return JSON.stringify([actor, user_id, token_id, action, kind, request_id]);
+}
+
+function isNear({ happened_at: a }: AuditRow, { happened_at: b }: AuditRow): boolean {
   return (
-    a.actor === b.actor &&
-    a.user_id === b.user_id &&
-    a.token_id === b.token_id &&
-    a.action === b.action &&
-    a.kind === b.kind &&
-    a.request_id === b.request_id &&
-    Number(atA) - Number(atB) <= FOLD_MS &&
-    atA?.toISOString().slice(0, 10) === atB?.toISOString().slice(0, 10)
+    Number(a) - Number(b) <= FOLD_MS &&
+    a.toISOString().slice(0, 10) === b.toISOString().slice(0, 10)
   );
 }
 

@@ -110,8 +110,9 @@ export function whatInAll(entries: readonly AuditRow[], present: PresentNames): 
       ? `removed ${count} members from ${where}`
       : `added ${count} members to ${where}`;
   }
-  const verb = VERBS[action] ?? `${action}:`;
-  return `${verb} ${count} ${KINDS[kind]?.[1] ?? 'records'}`;
+  const switches = new Set(entries.map(switched));
+  const [verb = null] = switches.size === 1 ? switches : [];
+  return `${verb ?? VERBS[action] ?? `${action}:`} ${count} ${KINDS[kind]?.[1] ?? 'records'}`;
 }
 
 /** Reads what the records of some entries are called now; those that are gone are left out. */

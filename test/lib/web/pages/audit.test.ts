@@ -3,7 +3,7 @@
 import test from 'ava';
 import { shownKinds } from '../../../../lib/kit/records/audit-names.ts';
 import { actAs, auditActions, noteAction } from '../../../../models/index.ts';
-import { addDevice, addUser, deviceValues, write } from '../../../models/fixtures.ts';
+import { addUser, deviceValues, write } from '../../../models/fixtures.ts';
 import { checkGuard, checkText, NASTY, openConsole } from '../../../support/web/console.ts';
 import { firstKind } from '../../../support/database/databases.ts';
 
@@ -31,8 +31,13 @@ for (const kind of firstKind()) {
     const { text } = await admin.get(`/audit?record=${plainUser.id}&action=update`);
     t.true(text.includes('<del>user@example.com</del>'));
     t.true(text.includes('<ins>moved@example.com</ins>'));
-    // By turns, because entries that are alike are one line.
-    for (let i = 0; i < 30; i += 1) await addDevice(database, await addUser(database));
+    // Of several requests, because entries that are alike are one line.
+    const owner = await addUser(database);
+    for (let i = 0; i < 60; i += 1)
+      await write(database, (transaction) => {
+        actAs(transaction, { actor: 'gateway', requestId: `r${i}` });
+        return database.models.Device.create(deviceValues(owner.id), { transaction });
+      });
     const first = await admin.get('/audit');
     t.is(first.text.match(/class="entry"/g)?.length, 50);
     const [, next = ''] = /rel="next" href="([^"]+)"/.exec(first.text) ?? [];
@@ -77,8 +82,10 @@ for (const kind of firstKind()) {
     const user = await addUser(database, { email: 'owner@example.com' });
     await write(database, async (transaction) => {
       actAs(transaction, { actor: 'gateway', requestId: 'one' });
-      for (const name of ['tv', 'phone', 'tablet'])
+      for (const name of ['tv', 'phone', 'tablet']) {
         await database.models.Device.create({ ...deviceValues(user.id), name }, { transaction });
+        noteAction(transaction, { action: 'unlock', kind: 'user', recordId: name });
+      }
       actAs(transaction, { actor: 'gateway', requestId: 'two' });
       const values = { ...deviceValues(user.id), name: 'laptop' };
       await database.models.Device.create(values, { transaction });
@@ -89,6 +96,9 @@ for (const kind of firstKind()) {
       t.true(text.includes(`added device “${name}” for owner@example.com`), name);
     t.is(text.match(/class="entry"/g)?.length, 5, 'four entries, and the line of three');
     t.is(text.match(/<section>/g)?.length, 1, 'a day');
+    const all = (await admin.get('/audit')).text;
+    t.true(all.includes('added 3 devices'), 'also where other entries are between them');
+    t.true(all.includes('ended the wait of 3 users'));
   });
 
   test(`${kind}: all that a filter finds is a file, without formulas`, async (t) => {

@@ -125,6 +125,10 @@ test('an entry without names says what it changed, or that the record is gone', 
 test('several entries are one sentence', (t) => {
   const device = entry({ action: 'delete', kind: 'device', record_name: 'tv' });
   t.is(whatInAll([device, device], nobody), 'deleted 2 devices');
+  const off = { ...device, action: 'update', changes: { disabled_at: { from: null, to: 'x' } } };
+  const named = { ...off, changes: { name: { from: 'tv', to: 'tele' } } };
+  t.is(whatInAll([off, off], nobody), 'switched off 2 devices');
+  t.is(whatInAll([off, named], nobody), 'changed 2 devices');
   const joined = { action: 'create', kind: 'group_membership' };
   const [a, b] = ['Staff', 'Guests'].map((owner_name) => entry({ ...joined, owner_name }));
   if (a === undefined || b === undefined) throw new Error('there are two');
