@@ -14,10 +14,10 @@ const HINTS: Hints = {
     'a reason, such as rule_drop or default_drop; docs/reference/refusal-reasons.md lists them',
 };
 
-/** How counts are called. */
+/** How counts are called: the two directions as the device sees them. */
 const LABELS: Readonly<Record<string, string>> = {
-  rx_bytes: 'bytes from devices',
-  tx_bytes: 'bytes to devices',
+  rx_bytes: 'uploaded',
+  tx_bytes: 'downloaded',
   refused_packets: 'packets refused',
   packets: 'packets',
   bytes: 'bytes',

@@ -203,7 +203,7 @@ export const deviceFields = fieldsOf({
     status: { kind: 'big integer' },
     api: {
       kind: 'count',
-      description: 'Received from the device; null until there was traffic.',
+      description: 'Upload of the device: received from it; null until there was traffic.',
       readOnly: true,
       nullable: true,
     },
@@ -212,7 +212,7 @@ export const deviceFields = fieldsOf({
     status: { kind: 'big integer' },
     api: {
       kind: 'count',
-      description: 'Sent to the device; null until there was traffic.',
+      description: 'Download of the device: sent to it; null until there was traffic.',
       readOnly: true,
       nullable: true,
     },

@@ -36,14 +36,14 @@ const families: readonly Family[] = [
   {
     name: 'wireguard_peer_receive_bytes_total',
     type: 'counter',
-    help: 'Bytes received from a device since this gateway began.',
+    help: 'Upload of a device since this gateway began, in bytes.',
     labels: 'short',
     value: ({ rxBytes }) => rxBytes,
   },
   {
     name: 'wireguard_peer_transmit_bytes_total',
     type: 'counter',
-    help: 'Bytes sent to a device since this gateway began.',
+    help: 'Download of a device since this gateway began, in bytes.',
     labels: 'short',
     value: ({ txBytes }) => txBytes,
   },
@@ -57,14 +57,14 @@ const families: readonly Family[] = [
   {
     name: 'wireguard_received_bytes_total',
     type: 'counter',
-    help: 'Bytes received from a device since this gateway began.',
+    help: 'Upload of a device since this gateway began, in bytes.',
     labels: 'long',
     value: ({ rxBytes }) => rxBytes,
   },
   {
     name: 'wireguard_sent_bytes_total',
     type: 'counter',
-    help: 'Bytes sent to a device since this gateway began.',
+    help: 'Download of a device since this gateway began, in bytes.',
     labels: 'long',
     value: ({ txBytes }) => txBytes,
   },

@@ -47,7 +47,7 @@ test('of a device, a user, a group, a rule and all, as a table of what was count
     t.deepEqual(
       lines.map((line) => line.split(/ {2,}/)),
       [
-        ['SINCE', 'BYTES FROM DEVICES', 'BYTES TO DEVICES'],
+        ['SINCE', 'UPLOADED', 'DOWNLOADED'],
         [time(start), '100', '200'],
         [time(start + STEP_S), '5', '6'],
         ['all', '105', '206'],
@@ -84,7 +84,7 @@ test('a terminal gets bytes in units and times of the clock', async (t) => {
   t.deepEqual(
     lines.map((line) => line.split(/ {2,}/)),
     [
-      ['SINCE', 'BYTES FROM DEVICES', 'BYTES TO DEVICES', 'PACKETS REFUSED'],
+      ['SINCE', 'UPLOADED', 'DOWNLOADED', 'PACKETS REFUSED'],
       [time(start), '1.0 kB', '2.0 kB', '11'],
       ['all', '1.0 kB', '2.0 kB', '11'],
       [''],
