@@ -102,7 +102,7 @@ export function groupPages(web: Web): ServerRoute[] {
           members.remove(callerOf(request), idOf(request), textOf(request, 'user')),
         back: `${GROUPS}/${idOf(request)}`,
         done: removedWords,
-        failed: (errors) => errorLine(errors),
+        failed: (errors) => errorLine(errors, 'remove'),
       }),
     ),
     adminPage('POST', `${ONE}/delete`, (request, h) =>

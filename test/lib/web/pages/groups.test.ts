@@ -123,6 +123,10 @@ for (const kind of firstKind()) {
     const kept = (await admin.get(here)).text;
     t.true(kept.includes('The user stays a member because of oidc/okta alone.'));
     t.false(kept.includes(`remove-${plainUser.id}`), 'what the provider says is not removed here');
+    // As from a page that was open meanwhile.
+    await admin.post(`${here}/remove_member`, { user: plainUser.id });
+    const refused = (await admin.get(here)).text;
+    t.true(refused.includes('>user@example.com is a member because the identity provider'));
     await write(database, (transaction) =>
       database.models.GroupMembership.destroy({ where: { source: 'oidc/okta' }, transaction }),
     );
