@@ -14,6 +14,13 @@ export interface UserOrGroup {
   readonly person: string | null;
 }
 
+interface Found {
+  readonly id: string;
+  readonly name: string;
+  readonly person: string | null;
+  readonly place: number;
+}
+
 /** The place of who matches by another column alone: after every e-mail, none being that long. */
 const ELSEWHERE = 1_000;
 
@@ -26,19 +33,9 @@ export async function findUsersAndGroups(
   text: string,
   limit: number,
 ): Promise<UserOrGroup[]> {
-  const values = { text, lower: text.toLowerCase(), limit, elsewhere: ELSEWHERE };
-  const read = (table: string, name: string, person: string | null) => {
-    const columns = person === null ? [name] : [name, person];
-    return database.sequelize.query<Omit<UserOrGroup, 'kind'> & { place: number }>(
-      `SELECT id, ${name} AS name, ${person ?? 'NULL'} AS person, ${placeIn(name)} AS place
-       FROM ${table} WHERE ${columns.map(holdsText).join(' OR ')}
-       ORDER BY place, ${name}, id LIMIT :limit`,
-      { ...plainSelect(), replacements: values },
-    );
-  };
   const [groups, users] = await Promise.all([
-    read('user_groups', 'name', null),
-    read('users', 'email', 'name'),
+    readNamed(database, { table: 'user_groups', name: 'name', person: null }, text, limit),
+    readNamed(database, PEOPLE, text, limit),
   ]);
   return [
     ...groups.map((row) => ({ ...row, kind: 'group' as const })),
@@ -47,6 +44,36 @@ export async function findUsersAndGroups(
     .toSorted((a, b) => a.place - b.place)
     .slice(0, limit)
     .map(({ kind, id, name, person }) => ({ kind, id, name, person }));
+}
+
+/** Finds some users, in that order. */
+export async function findPeople(
+  database: Database,
+  text: string,
+  limit: number,
+): Promise<{ readonly email: string; readonly name: string | null }[]> {
+  const found = await readNamed(database, PEOPLE, text, limit);
+  return found.map(({ name, person }) => ({ email: name, name: person }));
+}
+
+const PEOPLE = { table: 'users', name: 'email', person: 'name' } as const;
+
+function readNamed(
+  database: Database,
+  { table, name, person }: { table: string; name: string; person: string | null },
+  text: string,
+  limit: number,
+): Promise<Found[]> {
+  const columns = person === null ? [name] : [name, person];
+  return database.sequelize.query<Found>(
+    `SELECT id, ${name} AS name, ${person ?? 'NULL'} AS person, ${placeIn(name)} AS place
+     FROM ${table} WHERE ${columns.map(holdsText).join(' OR ')}
+     ORDER BY place, ${name}, id LIMIT :limit`,
+    {
+      ...plainSelect(),
+      replacements: { text, lower: text.toLowerCase(), limit, elsewhere: ELSEWHERE },
+    },
+  );
 }
 
 /** Where a column holds the text, as `holdsText` looks for it. */

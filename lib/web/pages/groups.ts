@@ -29,15 +29,18 @@ import { takesLongForm, textOf } from '../kit/form-token.ts';
 import { adminPage } from '../kit/route.ts';
 import { act, performs, saveForm } from '../kit/save.ts';
 import { inOrder } from '../../kit/records/in-order.ts';
-import { pageById } from '../kit/searched.ts';
+import { pageById, queryText, SEARCH_CHARACTERS_MAX } from '../kit/searched.ts';
 import { changedMeanwhile, seenOf } from '../kit/seen.ts';
 import { askedIn, findPage, sendFile, type TablePlan } from '../kit/table-page.ts';
 import type { Web } from '../kit/web.ts';
 import { counted } from '../kit/words.ts';
 import { historyView } from '../parts/history-view.ts';
+import { offeredPeople } from '../parts/owners.ts';
 
 const GROUPS = '/users/groups';
 const ONE = `${GROUPS}/{id}`;
+/** Whom the field for one user offers. */
+const PEOPLE = `${GROUPS}/people`;
 
 const plan: TablePlan = {
   table: 'user_groups',
@@ -63,9 +66,10 @@ const groupForm: readonly Section[] = [
 const membersForm: readonly Section[] = [
   {
     fields: [
+      { name: 'one', label: 'One user', placeholder: 'Name or e-mail', combobox: PEOPLE },
       {
         name: 'add',
-        label: 'E-mails',
+        label: 'Or a list of e-mails',
         kind: 'area',
         help: `Of users, with commas, semicolons or line ends between; up to 1,000 at once. A user is in ${GROUPS_OF_USER_MAX} groups at most.`,
       },
@@ -86,6 +90,10 @@ export function groupPages(web: Web): ServerRoute[] {
     adminPage('GET', `${GROUPS}/new`, (request, h) =>
       showNew(web, request, h, typedFrom({}, groupForm)),
     ),
+    adminPage('GET', PEOPLE, async (request, h) => {
+      const text = queryText(request, 'q').slice(0, SEARCH_CHARACTERS_MAX);
+      return h.response({ offers: await offeredPeople(database, text) });
+    }),
     adminPage('POST', `${GROUPS}/new`, (request, h) => create(web, request, h)),
     adminPage('GET', ONE, async (request, h) =>
       showGroup(web, request, h, await web.rooms.groups.find(idOf(request))),
@@ -180,7 +188,7 @@ async function showGroup(
   const names = new Map(people.map(({ id, name }) => [id, name]));
   return web.pages.show(request, h, 'group', {
     title: group.name,
-    scripts: ['history.js'],
+    scripts: ['history.js', 'combobox.js'],
     history: await historyView(web, request, here, { kind: 'group', id: group.id }),
     group: {
       id: group.id,
@@ -270,14 +278,28 @@ async function addMembers(web: Web, request: Request, h: ResponseToolkit): Promi
     write: performs(callerOf(request), 'changeGroupMembers', {
       params: { id: group.id },
       ...(textOf(request, 'do') === 'force' && { query: { force: 'true' } }),
-      record: { add: membersOf(typed['add'] ?? '') },
+      record: { add: ['one', 'add'].flatMap((name) => membersOf(typed[name] ?? '')) },
     }),
-    again: (errors) => showGroup(web, request, h, group, { members: { typed, errors } }),
+    again: (errors) =>
+      showGroup(web, request, h, group, {
+        members: { typed, errors: memberErrors(errors, typed) },
+      }),
     done: ({ added }) => ({
-      said: added === 1 ? 'One user is a new member.' : `${String(added)} users are new members.`,
+      said: addedWords(Number(added)),
       to: `${GROUPS}/${group.id}`,
     }),
   });
+}
+
+/** The errors, at the field that was used. */
+function memberErrors({ add, ...others }: FormErrors, typed: Typed): FormErrors {
+  if (add === undefined) return others;
+  return { ...others, [(typed['add'] ?? '').trim() === '' ? 'one' : 'add']: add };
+}
+
+function addedWords(added: number): string {
+  if (added === 0) return 'Nobody is a new member: all of them were members before.';
+  return added === 1 ? 'One user is a new member.' : `${added} users are new members.`;
 }
 
 /** What became of a user who was removed; `sources` still say that they are a member. */

@@ -3,6 +3,7 @@
 import {
   type Database,
   emailKey,
+  findPeople,
   groupNameOf,
   readUsers,
   type RuleRow,
@@ -14,6 +15,8 @@ import type { Suggestion } from '../kit/suggestion.ts';
 
 /** More users than that are not offered in a list. */
 const SUGGESTIONS_MAX = 100;
+/** So many are offered at once to who types. */
+const OFFERED = 10;
 
 /** The id that nobody and no group has: the rules of the API say that it does not exist. */
 const NOBODY = 'nobody';
@@ -63,6 +66,12 @@ export async function suggestedOwners(database: Database): Promise<readonly Sugg
     limit: SUGGESTIONS_MAX + 1,
   });
   return found.length > SUGGESTIONS_MAX ? [] : found.map(suggestionOf);
+}
+
+/** Some people for what was typed so far. */
+export async function offeredPeople(database: Database, typed: string): Promise<Suggestion[]> {
+  const found = await findPeople(database, typed.trim(), OFFERED);
+  return found.map((one) => ({ value: one.email, label: personInWords(one) }));
 }
 
 /** Some browsers show the label alone, so it has the e-mail too. */

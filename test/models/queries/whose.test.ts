@@ -1,7 +1,7 @@
 // Users and groups by a part of their names: begun with first, no more than asked for.
 
 import test from 'ava';
-import { findUsersAndGroups } from '../../../models/index.ts';
+import { findPeople, findUsersAndGroups } from '../../../models/index.ts';
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { addUser, write } from '../fixtures.ts';
 
@@ -25,6 +25,7 @@ for (const kind of databaseKinds()) {
     t.deepEqual(await names('an', 2), ['group Anglers', 'user Ann@example.com']);
     t.deepEqual(await names('%'), ['user a%b@example.com']);
     t.deepEqual(await names("' OR 1=1"), []);
+    t.deepEqual(await findPeople(database, 'an', 1), [{ email: 'Ann@example.com', name: null }]);
   });
 
   test(`${kind}: names that people chose come after every e-mail that matches`, async (t) => {

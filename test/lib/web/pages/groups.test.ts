@@ -18,7 +18,7 @@ for (const kind of firstKind()) {
     const { id } = await database.models.Group.findOne({ rejectOnEmpty: true });
     t.is(made.location, `${GROUPS}/${id}`);
     await checkGuard(t, console, {
-      pages: [GROUPS, `${GROUPS}/new`, `${GROUPS}/${id}`],
+      pages: [GROUPS, `${GROUPS}/new`, `${GROUPS}/${id}`, `${GROUPS}/people`],
       forms: [
         `${GROUPS}/new`,
         `${GROUPS}/${id}`,
@@ -137,6 +137,14 @@ for (const kind of firstKind()) {
     await admin.get('/rules/new');
     const rule = { action: 'drop', destination: '10.9.0.0/16', whose: 'Platform' };
     t.is((await admin.post('/rules/new', { ...rule, enabled: 'true' })).status, 303);
+    // One is chosen by a part of the e-mail or name.
+    const offered = await admin.get(`${GROUPS}/people?q=USER%40`);
+    const offer = { value: 'user@example.com', label: 'user@example.com' };
+    t.deepEqual(JSON.parse(offered.text), { offers: [offer] });
+    const unknown = await admin.post(`${here}/members`, { one: 'nobody@example.com', add: '' });
+    t.regex(unknown.text, /id="field-one-error">nobody@example\.com is no user/);
+    t.is((await admin.post(`${here}/members`, { one: offer.value, add: '' })).location, here);
+
     const full = (await admin.get(here)).text;
     t.true(full.includes(`href="/rules?group=${group.id}">Rules for this group`));
     t.true((await admin.get(`/rules?group=${group.id}`)).text.includes('10.9.0.0/16'));
