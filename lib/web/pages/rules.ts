@@ -21,7 +21,7 @@ import { quotedErrors } from '../kit/entry-words.ts';
 import { formView, textOfValue, type Typed, typedIn } from '../kit/form.ts';
 import { textOf } from '../kit/form-token.ts';
 import { jobRoute, manyRoute } from '../kit/many.ts';
-import { type EffectView, effectView, mayTry } from '../parts/effect.ts';
+import { type EffectView, effectView, mayTry, untilMayTry } from '../parts/effect.ts';
 import { historyView } from '../parts/history-view.ts';
 import { ownersOfRules } from '../parts/owners.ts';
 import { type Draft, draftIn } from '../parts/rule-drafts.ts';
@@ -325,6 +325,8 @@ async function save(
   request: Request,
   h: ResponseToolkit,
 ): Promise<ResponseObject> {
+  const isCheck = textOf(request, 'do') === 'check';
+  if (!isCheck) await untilMayTry(web, request);
   const typed = typedIn(request, ruleForm);
   const present = id === null ? null : await presentRule(web, id);
   const form = { rules, id, present, typed };
@@ -345,7 +347,7 @@ async function save(
     id === null
       ? performs(callerOf(request), 'createRule', sending)
       : performs(callerOf(request), 'updateRule', { ...sending, params: { id } });
-  if (meanwhile === null && textOf(request, 'do') === 'check') {
+  if (meanwhile === null && isCheck) {
     const { errors } = input;
     const effect = mayTry(request) ? { effect: await effectView(web, [write]) } : {};
     return showForm(web, request, h, { ...form, errors, input, isChecked: true, ...effect });
@@ -356,7 +358,6 @@ async function save(
       label: 'Save the rule',
       back: id === null ? RULES : `${RULES}/${id}`,
       isForm: true,
-      isPaced: true,
     },
     write,
     again: (errors) => showForm(web, request, h, { ...form, errors, input }),

@@ -7,6 +7,7 @@ import type { Effect } from '../../observe/dry-run/fields.ts';
 import { cutsOffElsewhere, othersInWords } from '../../observe/dry-run/other-gateways-in-words.ts';
 import { ApiError } from '../../kit/http/errors.ts';
 import { inTime } from '../../kit/http/in-time.ts';
+import { PageError } from '../../kit/http/page-error.ts';
 import type { Rooms } from '../../rooms.ts';
 import { TOKEN_FIELD, textOf, textsOf } from '../kit/form-token.ts';
 import type { Web } from '../kit/web.ts';
@@ -19,7 +20,13 @@ const ANSWER = 'effect';
 const PATIENCE_MS = 2_000;
 /** How long a session waits until it asks again. */
 const TRY_MS = 1_000;
-const TRY_POLL_MS = 50;
+/** How long a write may wait for its turn. */
+const TURN_MS_MAX = 8_000;
+
+const BUSY = {
+  title: 'Too many at once',
+  text: 'Several of your changes wait already. Nothing of this one is saved. Wait until they are saved, then try again.',
+};
 
 /** A write in rooms: in the rooms of the server, or in rooms whose writes are undone. */
 export type RoomWrite<Result = unknown> = (rooms: Rooms) => Promise<Result>;
@@ -32,8 +39,6 @@ export interface Asked {
   readonly back: string;
   /** True where that page is a form, which is shown with what was typed. */
   readonly isForm?: boolean;
-  /** True where the page also answers what would end: a session asks once a second then. */
-  readonly isPaced?: boolean;
 }
 
 /** Whether a person went back from the question to the form. */
@@ -53,7 +58,6 @@ export async function askFirst(
   write: RoomWrite,
 ): Promise<ResponseObject | null> {
   if (textOf(request, ANSWER) === 'agreed') return null;
-  if (asked.isPaced === true && web.services.live !== undefined) await untilMayTry(request);
   const effect = await effectView(web, [write]);
   if (effect === null) return null;
   return web.pages.show(request, h, 'effect', {
@@ -73,16 +77,29 @@ const nextTries = new Map<string, number>();
  * question is a write that is undone.
  */
 export function mayTry(request: Request, nowMs = performance.now()): boolean {
-  for (const [id, atMs] of nextTries) if (atMs <= nowMs) nextTries.delete(id);
-  const id = request.app.session?.id ?? '';
-  if (nextTries.has(id)) return false;
-  nextTries.set(id, nowMs + TRY_MS);
-  return true;
+  return takeTurn(request, 0, nowMs) !== null;
 }
 
-/** Waits until a session may ask again: a write that is to be made is never made unasked. */
-export async function untilMayTry(request: Request): Promise<void> {
-  while (!mayTry(request)) await sleep(TRY_POLL_MS);
+/**
+ * Waits until a session may ask again, for a write that `askFirst` asks about. Whoever compares the
+ * write with what is there reads that afterwards: others write meanwhile. Writes of one session
+ * have their turns in their order.
+ */
+export async function untilMayTry(web: Web, request: Request): Promise<void> {
+  if (textOf(request, ANSWER) !== '' || web.services.live === undefined) return;
+  const waitMs = takeTurn(request, TURN_MS_MAX, performance.now());
+  if (waitMs === null) throw new PageError('too_many_requests', BUSY);
+  await sleep(waitMs);
+}
+
+/** In how many ms a session may ask, which is then its turn; null: later than in `mostMs`. */
+function takeTurn(request: Request, mostMs: number, nowMs: number): number | null {
+  for (const [id, atMs] of nextTries) if (atMs <= nowMs) nextTries.delete(id);
+  const id = request.app.session?.id ?? '';
+  const waitMs = (nextTries.get(id) ?? nowMs) - nowMs;
+  if (waitMs > mostMs) return null;
+  nextTries.set(id, nowMs + waitMs + TRY_MS);
+  return waitMs;
 }
 
 /** What writes would end, as the partial `effect` shows it. */
