@@ -1,6 +1,6 @@
 // The findings of the doctor about the gateway in this process, for the dashboard: the checks run
 // in the background while somebody looks at the dashboard, and their findings are kept. The host is
-// inspected in a thread of its own, so that nobody waits.
+// inspected in a thread of its own. A page waits for the first look alone, and not for long.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';

@@ -272,7 +272,6 @@ async function switchOwn(web: Web, request: Request, h: ResponseToolkit, isOn: b
   });
 }
 
-/** The person of a request. */
 /** What an empty limit of an own device means; administrators alone have the fields. */
 async function ownLimits(web: Web, request: Request): Promise<ReturnType<typeof inheritedLimits>> {
   const owner = await ownerOf(web, request);
@@ -280,6 +279,7 @@ async function ownLimits(web: Web, request: Request): Promise<ReturnType<typeof 
   return inheritedLimits(owner, await web.recall.configuration());
 }
 
+/** The person of a request. */
 async function ownerOf(web: Web, request: Request): Promise<UserRow> {
   const [owner] = await readUsers(web.services.database, { ids: [actorId(request)] });
   if (owner === undefined) throw new ApiError('not_found');
