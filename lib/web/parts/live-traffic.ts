@@ -94,7 +94,8 @@ export function busyRow(flow: BusyFlow, names: Names): TrafficRow {
       ...[from, to, by].map(liveCell),
       { text: rate === 0 ? '' : `${bytesInWords(rate)}/s`, sort: rate },
       ...[sent, received].map(liveCell),
-      rate === 0 ? { time: flow.last_seen_at } : { text: 'now' },
+      // Both, because a page may show the other one, and not say so.
+      rate === 0 ? { text: '', time: flow.last_seen_at } : { text: 'now', time: null },
     ],
   };
 }

@@ -44,10 +44,12 @@ test('a row has one key as long as it is the same flow, and a time once it rests
   ];
   t.is(later.key, one.key);
   t.deepEqual(one.cells[3], { text: '1.0\u00a0kB/s', sort: 1_000 });
-  t.deepEqual(one.cells[6], { text: 'now' });
-  t.deepEqual(later.cells[6], { text: 'now' });
+  const now = { text: 'now', time: null };
+  t.deepEqual(one.cells[6], now);
+  t.deepEqual(later.cells[6], now);
   t.is(Date.parse(String(idle.cells[6]?.['time'])), at);
   t.deepEqual(idle.cells[3], { text: '', sort: 0 });
+  t.is(idle.cells[6]?.['text'], '', 'a page that shows “now” is sent that it goes');
   t.not(rowOf({ openedMs: at }, 0).key, one.key, 'another flow from the same ports');
   const refusal = (fields: Partial<SeenRefusal>) =>
     refusedRow(showRefusal(live, refusalOf('key', fields)), NONE);
