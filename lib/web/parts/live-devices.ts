@@ -57,7 +57,10 @@ export function watchedStatus(device: Watched, rules: SessionRules, nowMs: numbe
   return deviceStatusView(device.seen, stopOf(device, device.owner, rules, nowMs), nowMs);
 }
 
-/** The cells of a device in the administrators' list; its address does not change there. */
+/**
+ * The cells of a device in the administrators' list; its address does not change there. A cell
+ * with a time has an empty text: the page may show that there was none, and not say so.
+ */
 export function deviceCells(status: DeviceStatusView, rate: Rate = NO_RATE): LiveCell[] {
   return [
     { dot: status.badge },
@@ -65,7 +68,7 @@ export function deviceCells(status: DeviceStatusView, rate: Rate = NO_RATE): Liv
     { text: status.state },
     status.handshake === null
       ? { text: 'never' }
-      : { time: status.handshake, help: `from ${status.remote}` },
+      : { text: '', time: status.handshake, help: `from ${status.remote}` },
     {
       text: `↓ ${withRate(status.downloaded, rate.down)}`,
       help: `↑ ${withRate(status.uploaded, rate.up)}`,
@@ -101,7 +104,9 @@ export function deviceCellsReader(
 export function ownDeviceCells(status: DeviceStatusView): LiveCell[] {
   return [
     { badge: status.badge, text: status.state },
-    status.handshake === null ? { text: say('device.never') } : { time: status.handshake },
+    status.handshake === null
+      ? { text: say('device.never') }
+      : { text: '', time: status.handshake },
     { text: `↓ ${status.downloaded}` },
     { text: `↑ ${status.uploaded}` },
   ];

@@ -55,7 +55,9 @@ export async function readListedUsers(
         text: bytesInWords(month.used),
         help: month.quota === null ? '' : `of ${bytesInWords(month.quota)}`,
       },
-      signedIn === undefined ? { text: 'never' } : { time: signedIn, help: methodOf(user) },
+      signedIn === undefined
+        ? { text: 'never' }
+        : { text: '', time: signedIn, help: methodOf(user) },
     ];
     return { user, cells };
   });

@@ -36,7 +36,11 @@ for (const kind of databaseKinds()) {
     await recordStatus(database, 'g', [{ deviceId: device.id, ...seen, ...counts }]);
     const cells = await cellsAt(nowMs + 1_000);
     t.deepEqual([cells?.[0], cells?.[2]], [{ dot: 'good' }, { text: 'Online' }]);
-    t.like(cells?.[3], { help: 'from 192.0.2.9:7' });
+    t.like(
+      cells?.[3],
+      { text: '', help: 'from 192.0.2.9:7' },
+      'a page that says “never” may not say so',
+    );
     t.deepEqual(cells?.[4], {
       text: '↓ 20.0\u00a0kB, 20.0\u00a0kB/s',
       help: '↑ 3.0\u00a0kB, 3.0\u00a0kB/s',
