@@ -106,7 +106,7 @@ async function openList(t: ExecutionContext, first: readonly string[]) {
   const texts = (): Promise<string[]> =>
     page.evaluate(`[...document.querySelectorAll('tbody tr')].map((row) =>
       [row.hidden ? 'hidden' : '', row.classList.contains('gone') ? 'gone' : '', row.textContent.trim()]
-        .filter(Boolean).join(' '))`);
+        .filter(Boolean).join(' ').replaceAll('\\u00a0', ' '))`);
   /** Waits until the rows are these. */
   const rowsAre = async (wanted: readonly string[]): Promise<void> => {
     const isSo = async () => JSON.stringify(await texts()) === JSON.stringify(wanted);
