@@ -1,9 +1,11 @@
 // The list of devices in a real browser: how many rows a window has, the menu of a row with scripts
-// and without them, and the bar for what is selected.
+// and without them, and the bar for what is selected. What a phone shows of lists at first.
 
 import { randomBytes } from 'node:crypto';
 import test from 'ava';
+import { udp } from '../support/dataplane/packets.ts';
 import { inspect, make, openBrowser, signIn, type Stage } from '../support/web/browser.ts';
+import { openDevice } from '../support/web/sending-device.ts';
 
 const DEVICES = 20;
 const LONG = 'a.quite.long.name.of.somebody@subsidiary.of.a.large.company.example.com';
@@ -40,8 +42,12 @@ test('a window has many devices, each with a menu; what is selected has a bar', 
   await owner.hover();
   t.is(await owner.getAttribute('title'), LONG, 'it is cut');
   await page.setViewportSize({ width: 390, height: 844 });
-  await page.evaluate("document.querySelector('tbody').scrollIntoView()");
-  t.true((await page.evaluate<number>(rowsAbove(800))) >= 10, 'of 800 px of a phone');
+  const fold = page.locator('.fold > summary');
+  t.true(((await fold.boundingBox())?.height ?? 0) >= 44);
+  t.true(await page.getByLabel('State').isHidden());
+  await fold.click();
+  await page.getByLabel('State').waitFor();
+  await page.getByRole('button', { name: 'Search', exact: true }).waitFor();
   t.is(await page.evaluate<number>(SMALL), 0);
   await page.setViewportSize({ width: 1_440, height: 900 });
   await page.getByRole('button', { name: 'More for' }).first().click();
@@ -71,6 +77,39 @@ test('a window has many devices, each with a menu; what is selected has a bar', 
   await inspect(t, page, 'devices-undo');
   await page.getByRole('button', { name: 'Undo' }).click();
   await page.getByText('Undone: 2 records are as before.').waitFor();
+});
+
+/** How many rows end above the bar at the bottom of a phone. */
+const SEEN = `(() => {
+  const end = document.querySelector('.quick').getBoundingClientRect().top;
+  return [...document.querySelectorAll('tbody tr')]
+    .filter((row) => row.getBoundingClientRect().bottom <= end).length;
+})()`;
+
+test('a phone shows ten devices and users, and two refused packets, before anybody scrolls', async (t) => {
+  const stage = await openBrowser(t, { MAX_DEVICES_PER_USER: '100' });
+  await fill(stage);
+  for (let i = 0; i < 10; i += 1) await make(stage, 'user', { email: `person${i}@example.com` });
+  const user_id = await make(stage, 'user', { email: 'katharina.mayerhofer@example.com' });
+  await make(stage, 'rule', { action: 'drop', destination: '10.0.0.0/8', user_id });
+  const { ipv4: source, send } = await openDevice(t, stage, 'katharina-laptop-of-work', user_id);
+  for (const end of [1, 2, 3])
+    send(
+      udp({ source, destination: `10.0.0.${end}`, destinationPort: 22, data: new Uint8Array(9) }),
+    );
+  const page = await stage.person({ viewport: { width: 390, height: 800 } });
+  await signIn(page);
+  await page.waitForURL('/dashboard');
+  for (const [path, rows] of [
+    ['/refusals', 2],
+    ['/users', 10],
+    ['/devices', 10],
+  ] as const) {
+    await page.goto(path);
+    await page.getByRole('button', { name: 'Pause' }).waitFor();
+    await page.locator('tbody tr').nth(rows).waitFor();
+    t.true((await page.evaluate<number>(SEEN)) >= rows, path);
+  }
 });
 
 test('without scripts the page shows the menu of a row, which switches a device off and on', async (t) => {
