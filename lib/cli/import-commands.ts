@@ -155,10 +155,13 @@ async function outcomeOf(
   };
 }
 
-/** What devices are called by the file; those that it names not get another name at each try. */
+/**
+ * What devices are called by the file, where their place does not say it; those that it names not
+ * get another name at each try.
+ */
 function deviceLines({ devices = [] }: Imported): string[] {
   return devices
-    .filter(({ isNamed }) => isNamed)
+    .filter(({ isNamed, name, place }) => isNamed && !place.endsWith(`(${name})`))
     .map(({ name, place }) => `${place} is named ${name}`);
 }
 

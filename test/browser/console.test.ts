@@ -248,7 +248,7 @@ test('devices are added, disabled, and given an end', async (t) => {
   await page.goto('/devices');
   await page.getByRole('checkbox', { name: 'Select lent laptop' }).check();
   await page.getByRole('button', { name: 'Delete…' }).click();
-  await page.getByRole('heading', { name: 'Delete these devices?' }).waitFor();
+  await page.getByRole('heading', { name: 'Delete this device?' }).waitFor();
   await inspect(t, page, 'console-devices-delete');
   await page.getByRole('button', { name: 'Delete for good' }).click();
   await page.getByText('1 device is deleted').waitFor();

@@ -132,7 +132,7 @@ test('without scripts the page shows the menu of a row, which switches a device 
   await page.getByText('1 device is switched on').waitFor();
   await more.click();
   await menu.getByRole('button', { name: 'Delete…' }).click();
-  await page.getByText('Delete these devices?').waitFor();
+  await page.getByText('Delete this device?').waitFor();
   await page.getByText(`${LONG} / kiosk-7`).waitFor();
   t.is(new URL(page.url()).pathname, '/devices/many', 'nothing is deleted before it is asked');
 });

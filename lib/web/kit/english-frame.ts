@@ -78,9 +78,12 @@ export const frame = {
   'forgot.send': 'Send me a link',
 
   'link.welcome': 'Welcome',
+  'link.back': 'Welcome back',
   'link.reset': 'Choose another password',
   'link.welcome_more':
     'This link is for {email}. It lets you in once, until {until}; then you add your device.',
+  'link.back_more':
+    'This link is for {email}. It lets you in once, until {until}, also if you forgot your password. Your devices stay as they are.',
   'link.reset_more': 'This link gives {email} another password. It works once, until {until}.',
   'link.go_on': 'Choose password and go on',
   'link.with': 'Go on with {provider}',

@@ -32,12 +32,15 @@ import { counted } from './words.ts';
 const NAMES_SHOWN = 10;
 const ERRORS_SHOWN = 3;
 
+/** A text for one record and for several; a string is for both. */
+export type Counted = string | readonly [one: string, several: string];
+
 /** What can be done with the selected records. */
 export interface Change {
   /** What is said afterwards: `switched off`. */
   readonly done: string;
   /** The question before it; `label` is the text of its button. */
-  readonly question: { readonly title: string; readonly text: string; readonly label: string };
+  readonly question: { readonly title: Counted; readonly text: Counted; readonly label: string };
   /** True if it can be undone: then records that were ticked are changed without a question. */
   readonly isHarmless?: boolean;
   /** The only field that it sets. */
@@ -103,7 +106,7 @@ async function runMany(
   if (!isSure && (change.isHarmless !== true || effect !== null)) {
     const names = await plan.names(ids);
     return web.pages.show(request, h, 'many', {
-      ...change.question,
+      ...questionFor(change, names.size),
       count: countInWords(plan, names.size),
       names: [...names.values()],
       more: 0,
@@ -124,6 +127,16 @@ async function runMany(
   if (left.length === 0) web.pages.flash(h, 'done', said, undo);
   else web.pages.flash(h, 'failed', done === 0 ? refused : `${said} ${refused}`, undo);
   return web.pages.redirect(h, back);
+}
+
+/** The question about so many records. */
+function questionFor(
+  { question }: Change,
+  count: number,
+): { title: string; text: string; label: string } {
+  const worded = (text: Counted): string =>
+    typeof text === 'string' ? text : text[count === 1 ? 0 : 1];
+  return { ...question, title: worded(question.title), text: worded(question.text) };
 }
 
 function giveBack(web: Web, h: ResponseToolkit, back: string, error: string): ResponseObject {
@@ -209,7 +222,7 @@ async function askForAll(
       'Too many changes are being made already. Please wait until they are done.',
     );
   return web.pages.show(request, h, 'many', {
-    ...change.question,
+    ...questionFor(change, ids.length),
     count: countInWords(plan, ids.length),
     names: [...(await names(ids.slice(0, NAMES_SHOWN))).values()],
     more: Math.max(0, ids.length - NAMES_SHOWN),

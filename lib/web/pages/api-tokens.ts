@@ -125,8 +125,11 @@ const menuItems: readonly MenuItem[] = [{ label: 'Revoke…', change: 'revoke', 
 const revocation: Change = {
   done: 'revoked',
   question: {
-    title: 'Revoke these tokens?',
-    text: 'Programs that use them are refused from the next request on. This cannot be undone.',
+    title: ['Revoke this token?', 'Revoke these tokens?'],
+    text: [
+      'Programs that use it are refused from the next request on. This cannot be undone.',
+      'Programs that use them are refused from the next request on. This cannot be undone.',
+    ],
     label: 'Revoke for good',
   },
   write: (caller, id) => performs(caller, 'deleteApiToken', { params: { id } }),

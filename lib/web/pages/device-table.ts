@@ -191,8 +191,11 @@ function changeOf(name: string, request: Request): Change | string {
     return {
       done: 'deleted: no packet passes any more',
       question: {
-        title: 'Delete these devices?',
-        text: 'They pass no packet from then on, and their files no longer work. This cannot be undone.',
+        title: ['Delete this device?', 'Delete these devices?'],
+        text: [
+          'It passes no packet from then on, and its file no longer works. This cannot be undone.',
+          'They pass no packet from then on, and their files no longer work. This cannot be undone.',
+        ],
         label: 'Delete for good',
       },
       write: (caller, id) => performs(caller, 'deleteDevice', { params: { id } }),
@@ -219,7 +222,7 @@ function limitChange(request: Request): Change | string {
   return {
     done: 'given these limits',
     question: {
-      title: 'Set the limits of these devices?',
+      title: ['Set the limits of this device?', 'Set the limits of these devices?'],
       text: 'Where a limit is empty, that of the owner or the default holds.',
       label: 'Set the limits',
     },
@@ -234,8 +237,11 @@ function switchWords({ isOn, expiresAt }: Switches): Pick<Change, 'done' | 'ques
     return {
       done: 'switched on',
       question: {
-        title: 'Switch these devices on?',
-        text: 'They pass packets again, unless they have ended or their owner may not use the VPN.',
+        title: ['Switch this device on?', 'Switch these devices on?'],
+        text: [
+          'It passes packets again, unless it has ended or its owner may not use the VPN.',
+          'They pass packets again, unless they have ended or their owner may not use the VPN.',
+        ],
         label: 'Switch on',
       },
     };
@@ -243,19 +249,28 @@ function switchWords({ isOn, expiresAt }: Switches): Pick<Change, 'done' | 'ques
     return {
       done: 'switched off: no packet passes any more',
       question: {
-        title: 'Switch these devices off?',
-        text: 'They pass no packet from then on, until they are switched on again.',
+        title: ['Switch this device off?', 'Switch these devices off?'],
+        text: [
+          'It passes no packet from then on, until it is switched on again.',
+          'They pass no packet from then on, until they are switched on again.',
+        ],
         label: 'Switch off',
       },
     };
-  const [title, label] = ['Set the end of these devices?', 'Set the end'];
+  const title = ['Set the end of this device?', 'Set the end of these devices?'] as const;
+  const label = 'Set the end';
   if (expiresAt === null || expiresAt === undefined)
     return {
       done: 'without an end',
-      question: { title, text: 'They do not end by themselves any more.', label },
+      question: {
+        title,
+        text: ['It does not end by itself any more.', 'They do not end by themselves any more.'],
+        label,
+      },
     };
   const end = expiresAt.toISOString().slice(0, 16).replace('T', ' at ');
-  const text = `They pass no packet after ${end} UTC.`;
+  const after = `no packet after ${end} UTC.`;
+  const text = [`It passes ${after}`, `They pass ${after}`] as const;
   return { done: 'given an end', question: { title, text, label } };
 }
 

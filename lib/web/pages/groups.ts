@@ -77,6 +77,9 @@ const membersForm: readonly Section[] = [
   },
 ];
 
+/** A person as mail programs write one: `Ann Archer <ann@example.com>`, also with quotes. */
+const NAMED = /(^|[,;\n])(?:[^\S\n]*"[^"\n]*"[^\S\n]*|[^"@,;<>\n]*)<([^<>\s@]+@[^<>\s@]+)>/g;
+
 /** The routes of groups. */
 export function groupPages(web: Web): ServerRoute[] {
   const { database } = web.services;
@@ -278,7 +281,11 @@ async function addMembers(web: Web, request: Request, h: ResponseToolkit): Promi
     write: performs(callerOf(request), 'changeGroupMembers', {
       params: { id: group.id },
       ...(textOf(request, 'do') === 'force' && { query: { force: 'true' } }),
-      record: { add: ['one', 'add'].flatMap((name) => membersOf(typed[name] ?? '')) },
+      record: {
+        add: ['one', 'add'].flatMap((name) =>
+          membersOf((typed[name] ?? '').replaceAll(NAMED, '$1$2')),
+        ),
+      },
     }),
     again: (errors) =>
       showGroup(web, request, h, group, {

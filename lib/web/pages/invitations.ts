@@ -185,8 +185,11 @@ function manyPlan(web: Web, changes: Readonly<Record<string, Change>>): ManyPlan
 const send: Change = {
   done: 'made anew; what became of each mail is in this list',
   question: {
-    title: 'Send these invitations again?',
-    text: 'Each person gets another link by e-mail. The links before end at once.',
+    title: ['Send this invitation again?', 'Send these invitations again?'],
+    text: [
+      'The person gets another link by e-mail. The link before ends at once.',
+      'Each person gets another link by e-mail. The links before end at once.',
+    ],
     label: 'Send again',
   },
   isHarmless: true,
@@ -199,8 +202,11 @@ const send: Change = {
 const revoke: Change = {
   done: 'revoked',
   question: {
-    title: 'Revoke these invitations?',
-    text: 'The links end at once. The people stay users; another invitation makes another link.',
+    title: ['Revoke this invitation?', 'Revoke these invitations?'],
+    text: [
+      'The link ends at once. The person stays a user; another invitation makes another link.',
+      'The links end at once. The people stay users; another invitation makes another link.',
+    ],
     label: 'Revoke',
   },
   write: (caller, id) => performs(caller, 'deleteEnrolment', { params: { id } }),

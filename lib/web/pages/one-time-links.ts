@@ -68,14 +68,21 @@ async function showLink(
   const secret = secretOf(request);
   const { link, user } = await openLink(web.services.database, secret);
   const isLocal = await isLocalOn(web);
+  const isReset = link.purpose === 'password_reset';
+  const [title, more] = isReset
+    ? (['link.reset', 'link.reset_more'] as const)
+    : user.last_signed_in_at === null
+      ? (['link.welcome', 'link.welcome_more'] as const)
+      : (['link.back', 'link.back_more'] as const);
   const query = new URLSearchParams({
     [LINK_FIELD]: secret,
     return_to: await placeAfter(web, user, link.purpose),
   }).toString();
   return web.pages.show(request, h, 'one-time-link', {
-    title: say(link.purpose === 'enrolment' ? 'link.welcome' : 'link.reset'),
+    title: say(title),
     email: user.email,
-    isEnrolment: link.purpose === 'enrolment',
+    more,
+    isEnrolment: !isReset,
     isLocalOn: isLocal,
     action: `${LINK_PATH}/${secret}`,
     until: link.expires_at.toISOString(),

@@ -176,7 +176,7 @@ const changes: Readonly<Record<'enable' | 'disable' | 'remove', Change>> = {
   enable: {
     done: 'enabled',
     question: {
-      title: 'Enable these users?',
+      title: ['Enable this user?', 'Enable these users?'],
       text: 'They may sign in again, and their devices pass packets.',
       label: 'Enable',
     },
@@ -187,7 +187,7 @@ const changes: Readonly<Record<'enable' | 'disable' | 'remove', Change>> = {
   disable: {
     done: 'disabled',
     question: {
-      title: 'Disable these users?',
+      title: ['Disable this user?', 'Disable these users?'],
       text: 'Their devices pass no packet from then on; sessions and API tokens are void. You can enable them again.',
       label: 'Disable',
     },
@@ -197,8 +197,11 @@ const changes: Readonly<Record<'enable' | 'disable' | 'remove', Change>> = {
   remove: {
     done: 'deleted, with devices, rules, tokens and sessions',
     question: {
-      title: 'Delete these users?',
-      text: 'Devices, rules, API tokens and sessions of these users go too. This cannot be undone.',
+      title: ['Delete this user?', 'Delete these users?'],
+      text: [
+        'Devices, rules, API tokens and sessions of this user go too. This cannot be undone.',
+        'Devices, rules, API tokens and sessions of these users go too. This cannot be undone.',
+      ],
       label: 'Delete for good',
     },
     write: (caller, id) => performs(caller, 'deleteUser', { params: { id } }),

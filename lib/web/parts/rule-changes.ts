@@ -3,56 +3,47 @@
 
 import { ruleState } from '../../domain/rules/rules.ts';
 import type { RuleRow } from '../../../models/index.ts';
-import type { Change } from '../kit/many.ts';
+import type { Change, Counted } from '../kit/many.ts';
 import { performs } from '../kit/save.ts';
 import type { MenuItem } from '../kit/table-page.ts';
 
 const RULES = '/rules';
 
 /** A change of one field, which can be undone. */
-function sets(record: object, done: string, title: string, text: string, label: string): Change {
+function sets(record: object, done: string, label: string, text: Counted): Change {
   return {
     done,
-    question: { title, text, label },
+    question: { title: [`${label} this rule?`, `${label} these rules?`], text, label },
     isHarmless: true,
     write: (caller, id) => performs(caller, 'updateRule', { params: { id }, record }),
   };
 }
 
 const changes: Readonly<Record<string, Change>> = {
-  disable: sets(
-    { enabled: false },
-    'disabled',
-    'Disable these rules?',
+  disable: sets({ enabled: false }, 'disabled', 'Disable', [
+    'It decides nothing until it is enabled again.',
     'They decide nothing until they are enabled again.',
-    'Disable',
-  ),
-  enable: sets(
-    { enabled: true },
-    'enabled',
-    'Enable these rules?',
+  ]),
+  enable: sets({ enabled: true }, 'enabled', 'Enable', [
+    'It decides again, at once.',
     'They decide again, at once.',
-    'Enable',
-  ),
-  stage: sets(
-    { enforced: false },
-    'staged',
-    'Stage these rules?',
+  ]),
+  stage: sets({ enforced: false }, 'staged', 'Stage', [
+    'It decides nothing, and counts what it would decide.',
     'They decide nothing, and count what they would decide.',
-    'Stage',
-  ),
-  enforce: sets(
-    { enforced: true },
-    'enforced',
-    'Enforce these rules?',
+  ]),
+  enforce: sets({ enforced: true }, 'enforced', 'Enforce', [
+    'What it counted until now it decides from then on.',
     'What they counted until now they decide from then on.',
-    'Enforce',
-  ),
+  ]),
   remove: {
     done: 'deleted',
     question: {
-      title: 'Delete these rules?',
-      text: 'Packets that they decided are judged by the other rules, at once. This cannot be undone.',
+      title: ['Delete this rule?', 'Delete these rules?'],
+      text: [
+        'Packets that it decided are judged by the other rules, at once. This cannot be undone.',
+        'Packets that they decided are judged by the other rules, at once. This cannot be undone.',
+      ],
       label: 'Delete for good',
     },
     write: (caller, id) => performs(caller, 'deleteRule', { params: { id } }),

@@ -193,7 +193,7 @@ test('wg-easy is read as JSON and as a database', async (t) => {
   );
   const how = '--email ann@b.example --create-user';
   const { text } = await runLine(database, `import wg-easy ${json} ${how}`);
-  t.regex(text, /^1 user made, 1 device: taken over\.\n {2}client a \(phone\) is named phone\n/);
+  t.regex(text, /^1 user made, 1 device: taken over\.\n(?!.*is named)/);
   t.regex(text, /\n {2}set WIREGUARD_IPV4_NETWORK=100\.64\.0\.0\/24\n/);
 
   const file = join(folder, 'wg-easy.db');
@@ -209,7 +209,7 @@ test('wg-easy is read as JSON and as a database', async (t) => {
   );
   t.teardown(() => opened.close());
   const second = await runLine(database, `import wg-easy ${file} --email ann@b.example`);
-  t.regex(second.text, /^1 device: taken over\.\n {2}client 1 \(desk\) is named desk\n/);
+  t.regex(second.text, /^1 device: taken over\.\n(?!.*is named)/);
   t.notRegex(second.text, /-wal/);
   const rows = await readDevices(database);
   t.deepEqual(rows.map(({ name }) => name).toSorted(), ['desk', 'phone']);

@@ -46,8 +46,10 @@ test('what cannot be undone needs a confirmation, and names are shown as text', 
   await admin.get('/devices');
   const asked = await admin.post('/devices/many', { do: 'remove', id });
   t.is(asked.status, 200);
-  t.regex(asked.text, /Delete these devices\?/);
+  t.regex(asked.text, /Delete this device\?/);
+  t.regex(asked.text, /It passes no packet from then on, and its file no longer works/);
   t.regex(asked.text, /1 device:/);
+
   checkText(t, asked, 'the question');
   t.is((await readDevices(database)).length, 2);
   const fields = { do: 'remove', id, sure: 'true' };
@@ -125,6 +127,7 @@ test('devices of one name are listed with owner and address', async (t) => {
   const theirs = await addDevice(database, plainUser, { name: 'kiosk-7', ipv6: 'fd00::8' });
   await admin.get('/devices');
   const { text } = await postMany(admin, [mine.id, theirs.id], { do: 'remove' });
+  t.regex(text, /Delete these devices\?/);
   t.true(text.includes(`<li>boss@example.com / kiosk-7 · 100.64.0.7</li>`));
   t.true(text.includes(`<li>user@example.com / kiosk-7 · fd00::8</li>`));
   const list = (await admin.get('/devices')).text;

@@ -81,7 +81,9 @@ for (const kind of firstKind()) {
     await admin.post(`${GROUPS}/new`, { name: 'Everybody', description: '' });
     const { id } = await database.models.Group.findOne({ rejectOnEmpty: true });
     const emails = Array.from({ length: 1_000 }, (_, i) => `u${i}@${'long.'.repeat(48)}example`);
-    const people = emails.map((email) => ({ email, role: 'unprivileged' }) as const);
+    const people = [...emails, 'ann@example.com'].map(
+      (email) => ({ email, role: 'unprivileged' }) as const,
+    );
     await writeTransaction(database, (transaction) =>
       database.models.User.bulkCreate(people, { transaction }),
     );
@@ -90,6 +92,9 @@ for (const kind of firstKind()) {
     const added = await admin.post(path, { add: emails.join('\r\n') });
     t.is(added.status, 303, added.text.slice(0, 500));
     t.is(await database.models.GroupMembership.count(), 1_000);
+    const lines = { add: `"Archer, Ann" <ann@example.com>, U <${emails[0]}>\r\n${emails[1]}` };
+    t.is((await admin.post(path, lines)).status, 303, 'as mail programs write them');
+    t.is(await database.models.GroupMembership.count(), 1_001);
     const endless = { add: `${emails.join('\r\n')} `.repeat(5) };
     t.is((await admin.post(path, endless)).status, 413);
     t.is((await user.post(path, endless)).status, 403);

@@ -54,6 +54,7 @@ for (const kind of databaseKinds()) {
     for (let i = 0; i < 3; i += 1) {
       const shown = await visitor.get(path);
       t.is(shown.status, 200, 'to look at it changes nothing');
+      t.regex(shown.text, /you add your device/);
       t.true(shown.text.includes(EMAIL));
     }
     const done = await visitor.post(path, FORM);
@@ -128,6 +129,7 @@ for (const kind of databaseKinds()) {
     const enrolment = await linkFor(server, user);
     const path = await linkFor(server, user, 'password_reset');
     const visitor = new Visitor(server);
+    t.regex((await visitor.get(enrolment)).text, /Welcome back.*Your devices stay as they are/s);
     t.regex((await visitor.get(path)).text, /another password/);
     t.is((await visitor.post(path, FORM)).location, '/mfa/auth');
     t.is((await visitor.get('/user_account')).location, '/mfa/auth', 'nothing else opens');
