@@ -144,7 +144,7 @@ test('without scripts the question opens in its place', async (t) => {
   await page.route('**/parts', (route) => route.fulfill({ body, contentType: 'text/html' }));
   await page.goto(`${gateway.url}/parts`);
   t.false(await page.getByText('This cannot be undone').isVisible());
-  await page.locator('summary').focus();
+  await page.locator('summary', { hasText: 'Remove' }).focus();
   await page.keyboard.press('Enter');
   t.true(await page.getByText('This cannot be undone').isVisible());
   t.true(await page.getByRole('button', { name: 'Remove it' }).isVisible());
