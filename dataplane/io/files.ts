@@ -19,7 +19,7 @@ const LISTENERS = 3;
 const DOORS_MAX = 1_024;
 
 /** A relayed connection has one file for the device and one for the host. */
-export const FILES_OF_RELAYED = 2;
+const FILES_OF_RELAYED = 2;
 /** Left by the relay for all else. */
 const UNRELAYED_FILES = 400;
 

@@ -1,7 +1,7 @@
 // The open files that the parts of the gateway divide among each other: how many each may have, and
 // has now. Of a part that is nearly full people learn before it refuses anything.
 
-import { FILES_OF_RELAYED, type GatewayFacts } from '../../dataplane/index.ts';
+import type { GatewayFacts } from '../../dataplane/index.ts';
 
 /** The parts, in words for people. */
 export const partsInWords = {
@@ -29,6 +29,8 @@ export type Listening = Partial<Record<'requests' | 'commands' | 'own_address', 
 
 /** From this part of a share on, it is nearly full. */
 const NEARLY = 0.9;
+/** A relayed connection has two files. */
+const OF_RELAYED = 2;
 
 interface Seen {
   readonly facts: GatewayFacts;
@@ -48,7 +50,7 @@ export function fileShares({ facts, sockets, listening }: Seen): FileShares {
   }
   if (hasSockets(facts)) shares.sockets = { open: tcp + udp + echo, max: workers * files.sockets };
   if (files.relayed > 0)
-    shares.relay = { open: FILES_OF_RELAYED * relayed, max: FILES_OF_RELAYED * files.relayed };
+    shares.relay = { open: OF_RELAYED * relayed, max: OF_RELAYED * files.relayed };
   return shares;
 }
 
