@@ -11,7 +11,7 @@ import { text } from 'node:stream/consumers';
 import test, { type ExecutionContext } from 'ava';
 import { expressionsOf, missingFrom, readDashboard } from '../support/observe/dashboard.ts';
 import { readExposition, valueOf } from '../support/observe/exposition.ts';
-import { LAUNCHER, WITHOUT_WARM_UP } from '../support/gateway/launcher.ts';
+import { LAUNCHER, PATH_TO_NODE, WITHOUT_WARM_UP } from '../support/gateway/launcher.ts';
 import { type Data, Postern, until } from '../support/gateway/postern.ts';
 import {
   API_ADDRESS,
@@ -54,11 +54,16 @@ function saidOf(postern: Postern, { device }: Person, message: string): Record<s
     .filter((line) => line['msg'] === message && line['device_id'] === device.id);
 }
 
-/** Makes a backup beside the gateway that runs, as its timer does. */
+/**
+ * Makes a backup beside the gateway that runs, as its timer does. A gateway without root has a PATH
+ * that only it sees.
+ */
 function backUp(t: ExecutionContext, { environment }: Postern): void {
   const folder = mkdtempSync(join(tmpdir(), 'postern-backups-'));
   t.teardown(() => rmSync(folder, { recursive: true }));
-  execFileSync(LAUNCHER, ['backup', folder, '--keep', '2'], { env: environment });
+  execFileSync(LAUNCHER, ['backup', folder, '--keep', '2'], {
+    env: { ...environment, PATH: PATH_TO_NODE },
+  });
 }
 
 async function checkMetrics(t: ExecutionContext, postern: Postern): Promise<string> {
