@@ -261,7 +261,7 @@ class WorkerGateway implements Gateway, LinkOwner {
     const { privateKey } = this.#options;
     const { engine, queues, tunTakesUdp, tunTakesOwnSource } = this.#system;
     const wakes = queues.map((queue) => queue.wake);
-    const { ipv4, ipv6, mtu, defaultAction, allowsMetadata } = this.#options;
+    const { ipv4, ipv6, mtu, defaultAction, allowsMetadata, relaysTcp } = this.#options;
     return {
       ...queues[number]!,
       team: { self: number, size: queues.length, memory: this.#memory, wakes },
@@ -276,6 +276,7 @@ class WorkerGateway implements Gateway, LinkOwner {
       hostSockets: socketsOf(this.#options, this.#system),
       tunTakesUdp,
       tunTakesOwnSource,
+      joinsForTun: relaysTcp ?? false,
       listenPort: this.#listenPort,
       flowLog: this.flowLog?.rings[number] ?? null,
       activity: this.#rests[number]!.activity,

@@ -50,6 +50,8 @@ export interface NodeOptions<E extends TypeScriptEngine> extends Placed {
   readonly ipv4: NetworkConfig | null;
   readonly ipv6: NetworkConfig | null;
   readonly hasTun: boolean;
+  /** Whether datagrams leave by the TUN in one piece; no where it is left out. */
+  readonly joinsForTun?: boolean;
   readonly mtu: number;
   readonly defaultAction: 'accept' | 'drop';
   readonly allowsMetadata: boolean;
@@ -156,6 +158,7 @@ export abstract class PipelineNode<E extends TypeScriptEngine = TypeScriptEngine
       listenPort: options.endpoint.port,
       mtu: options.mtu,
       hasTun: options.hasTun,
+      joinsForTun: options.joinsForTun ?? false,
       egress: opened?.egress ?? null,
       peers: this.#peers,
       ...(options.flows === undefined ? {} : { flows: options.flows }),

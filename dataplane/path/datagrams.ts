@@ -1,7 +1,8 @@
 // Datagrams that come in fragments. Each fragment is kept; when the last one has come, the datagram
 // is judged once, as if it had come whole, and then all of its fragments leave together and in
 // order. Packets that came before the last fragment leave before them. So nobody behind the gateway
-// holds an incomplete datagram, and no fragment is judged alone.
+// holds an incomplete datagram, and no fragment is judged alone. Where pasta is behind the TUN, which
+// drops fragments, what leaves by the TUN leaves in one piece.
 
 import { PACKET_SLOTS, SLOT_BYTES, SLOT_HEADROOM_BYTES } from '../constants.ts';
 import {
@@ -29,7 +30,7 @@ import type { Forwarder } from './forwarder.ts';
 import type { InwardJudge } from './inward.ts';
 import type { OutwardJudge } from './outward.ts';
 import type { Refused } from './refused.ts';
-import { Verdict } from './verdict.ts';
+import { TO_TUN, Verdict } from './verdict.ts';
 
 /** What datagrams are judged by, and who acts on the verdicts. */
 export interface DatagramParts {
@@ -42,6 +43,8 @@ export interface DatagramParts {
   readonly captures: Captures;
   readonly tunnel: Pick<Tunnel, 'atSlot'>;
   readonly random: Random;
+  /** Whether a datagram leaves by the TUN in one piece; left out: in its fragments. */
+  readonly joinsForTun?: boolean;
   /** How many peers there may be. */
   readonly peers: number;
 }
@@ -158,7 +161,7 @@ export class Datagrams {
     const { view } = this.#scratch!;
     const verdict = this.#verdict;
     const unfragmented = this.#collector!.unfragmentedOf(datagram);
-    const bytes = this.#assemble(datagram);
+    const bytes = this.#assemble(datagram, this.#scratch!, false);
     if (bytes === 0) {
       verdict.clear();
       verdict.reason = reasons.inner_fragment_malformed;
@@ -168,13 +171,12 @@ export class Datagrams {
   }
 
   /**
-   * Writes a complete datagram to the scratch, as far as judges read it: its headers, which are all
-   * in the first fragment, and of ICMP all, because it may quote a packet. Returns its bytes; 0:
-   * they are more than a datagram can have.
+   * Writes a complete datagram to the first slot of a batch, as far as judges read it: its headers,
+   * which are all in the first fragment, and of ICMP all, because it may quote a packet. `isAll`:
+   * all of it. Returns its bytes; 0: they are more than a datagram can have.
    */
-  #assemble(datagram: number): number {
+  #assemble(datagram: number, { bytes, view }: Batch, isAll: boolean): number {
     const collector = this.#collector!;
-    const { bytes, view } = this.#scratch!;
     const packet = this.#fragment;
     const first = collector.firstOf(datagram);
     const length = collector.lengthOf(first);
@@ -186,7 +188,7 @@ export class Datagrams {
     const next = packet.version === 6 ? nextHeaderOf(view, AT, packet) : 0;
     // Over the fragment header of IPv6, which the whole has not.
     bytes.copyWithin(AT + head, AT + packet.fragmentedAt, AT + length);
-    if (isIcmp(packet))
+    if (isAll || isIcmp(packet))
       for (let piece = collector.after(first); piece !== 0; piece = collector.after(piece))
         collector.copy(
           piece,
@@ -220,7 +222,15 @@ export class Datagrams {
     const batch = busy === engine.packets ? engine.datagrams : engine.packets;
     const { count } = batch;
     const isAnswered = this.#verdict.reason === reasons.packet_too_big;
+    const isJoined = this.#parts.joinsForTun === true && this.#verdict.place === TO_TUN;
     let piece = collector.firstOf(datagram);
+    if (isJoined && from !== null) {
+      this.#putLength(batch, 0, this.#assemble(datagram, batch, true));
+      batch.count = 1;
+      this.#sendOne(batch, 0, from, now);
+      forwarder.sendMarked(batch, now);
+      piece = 0;
+    }
     while (piece !== 0) {
       let put = 0;
       for (; piece !== 0 && put < PACKET_SLOTS; put++) {
@@ -245,14 +255,19 @@ export class Datagrams {
     else forwarder.sendHanded(batch, i, packet, from, this.#verdict, now);
   }
 
-  /** Puts a fragment into descriptor `i`, with an empty virtio_net_hdr before it. */
+  /** Puts a fragment into descriptor `i`. */
   #put(batch: Batch, i: number, piece: number): void {
     const collector = this.#collector!;
     const length = collector.lengthOf(piece);
+    collector.copy(piece, 0, length, batch.bytes, i * SLOT_BYTES + SLOT_HEADROOM_BYTES);
+    this.#putLength(batch, i, length);
+  }
+
+  /** Describes the packet that is in slot `i`, with an empty virtio_net_hdr before it. */
+  #putLength(batch: Batch, i: number, length: number): void {
     const offset = i * SLOT_BYTES + SLOT_HEADROOM_BYTES;
     const at = i * DESCRIPTOR_WORDS;
     batch.bytes.fill(0, offset - VIRTIO_HEADER_BYTES, offset);
-    collector.copy(piece, 0, length, batch.bytes, offset);
     batch.descriptors[at + OFFSET] = offset;
     batch.descriptors[at + LENGTH] = length;
     batch.descriptors[at + MARK] = MARK_DROP;

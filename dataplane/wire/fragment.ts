@@ -2,6 +2,7 @@
 // and how the headers of the whole datagram follow from those of its first fragment.
 
 import { reasons } from '../reasons.ts';
+import { checksum } from './checksum.ts';
 import { mayNotFragment } from './icmp.ts';
 import { FIRST_FRAGMENT, type InnerPacket, isIcmp, PROTOCOL_TCP } from './ip.ts';
 
@@ -72,7 +73,6 @@ export function unfragmentedBytes(view: DataView, offset: number, packet: InnerP
 /**
  * Turns the headers at `offset`, which are those of the first fragment `first` without its fragment
  * header, into the headers of the whole datagram of `bytes`. `next` is what follows them over IPv6.
- * The checksum of an IPv4 header stays that of the fragment: nobody sends these headers.
  */
 export function turnIntoWhole(
   view: DataView,
@@ -86,6 +86,8 @@ export function turnIntoWhole(
     view.setUint16(offset + 2, bytes);
     view.setUint16(offset + 6, view.getUint16(offset + 6) & DONT_FRAGMENT);
     view.setUint8(offset + 8, hopLimit);
+    view.setUint16(offset + 10, 0);
+    view.setUint16(offset + 10, checksum(view, offset, headBytes(first), 0));
     return;
   }
   view.setUint16(offset + 4, bytes - IPV6_HEADER_BYTES);

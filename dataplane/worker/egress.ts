@@ -26,6 +26,8 @@ export interface WaysOut {
   readonly hasTun: boolean;
   /** False: the host refuses IPv4 packets from the TUN that have its own address. */
   readonly takesOwnSource?: boolean | undefined;
+  /** Whether pasta is behind the TUN, which drops fragments; left out: no. */
+  readonly joinsForTun?: boolean;
   /** The sockets of this process; left out or null: there are none. */
   readonly egress?: SocketEgress | null;
   /** They only take what is for the gateway's own address; left out: false, they leave the host. */

@@ -180,7 +180,7 @@ export class Pipeline {
     const kept = { tracker, mtus, limits: this.#limits, refused, captures, unreachable };
     const forwarder = new Forwarder({ engine, sender, handOver, ...kept });
     const acts = { inward, outward, forwarder, refused, captures, unreachable };
-    const datagrams = (this.#datagrams = new Datagrams({ ...acts, engine, tunnel, random, peers }));
+    const datagrams = (this.#datagrams = new Datagrams({ ...options, ...acts, tunnel, peers }));
     this.#path = new PacketPath({ ...acts, datagrams });
     this.#flowLog = openFlowLog(options.flowLog ?? null, { tracker, tunnel, refusals });
     this.#handed = new HandedOver({ engine, tunnel, receiver: this.#receiver, path: this.#path });

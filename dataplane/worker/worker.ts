@@ -65,6 +65,8 @@ export interface WorkerOptions {
   readonly tunTakesUdp: boolean;
   /** Whether the host takes IPv4 packets from the TUN that have its own address. */
   readonly tunTakesOwnSource?: boolean | undefined;
+  /** Whether pasta is behind the TUN, which drops fragments. */
+  readonly joinsForTun: boolean;
   readonly listenPort: number;
   /** The ring to which it writes the flow log; null: nobody wants it. */
   readonly flowLog: SharedArrayBuffer | null;
@@ -188,6 +190,7 @@ class Loop {
       isForDoors: options.hostSockets?.isForDoors ?? false,
       arriving: this.#arriving,
       takesOwnSource: options.tunTakesOwnSource,
+      joinsForTun: options.joinsForTun,
       flowLog: options.flowLog,
     });
     this.#turns = new Turns(engine, this.#pipeline, clock, (error, now) => {

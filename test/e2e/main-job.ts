@@ -29,7 +29,7 @@ import {
 import { makeKeyPair } from '../support/network/wireguard-client.ts';
 import { enrol, type Person } from './people.ts';
 import { way } from '../support/suite/ways.ts';
-import { differs, FROM_OUTSIDE } from './ways.ts';
+import { differs, FROM_OUTSIDE, LARGE_ANSWERS } from './ways.ts';
 import { temporaryFolder } from '../support/suite/temporary-folder.ts';
 
 /** How one run of the suite differs from another. */
@@ -227,6 +227,10 @@ async function udp(t: ExecutionContext, { topology, alice, bob }: World): Promis
       [alice, LAN4],
       [bob, LAN6],
     ] as const) {
+      if (size > 1232 && to === LAN6 && differs(LARGE_ANSWERS)) {
+        await arrives(topology, person, size);
+        continue;
+      }
       // The lan learns the tunnel's MTU from its first large answer, which is lost on the way.
       if (size > 1232) await traffic(person.client.host, 'ask', to, 7000, size, 1);
       t.deepEqual(
@@ -237,6 +241,14 @@ async function udp(t: ExecutionContext, { topology, alice, bob }: World): Promis
     }
   }
   await echo.stop();
+}
+
+/** Sends a datagram that the lan does not answer. */
+async function arrives({ lan }: Topology, { client }: Person, size: number): Promise<void> {
+  const watch = await new Traffic(lan, 'watch', 7001, LAN6).ready();
+  await traffic(client.host, 'ask', LAN6, 7001, size, 1);
+  await watch.line((line) => line['number'] === 0);
+  await watch.stop();
 }
 
 async function deviceToDevice(t: ExecutionContext, { alice, bob }: World): Promise<void> {

@@ -23,6 +23,8 @@ export const withOwnWay: Readonly<Record<string, string>> = {
 /** Rows of the table, by their first cells. */
 export const FROM_OUTSIDE = 'a host behind the gateway opens a connection to a device';
 export const PING = 'ping';
+export const LARGE_ANSWERS =
+  'UDP answers to devices over IPv6 that are larger than `WIREGUARD_MTU`';
 export const WORKER_ENDS = 'TCP connections of a device whose worker fails';
 const CLASSES = 'the class of packets (DSCP, ECN)';
 const INNER_TCP = 'who sends to the device inside the tunnel';
@@ -152,6 +154,7 @@ export const shownElsewhere: Readonly<Record<string, string>> = {
 export const inParts = {
   [FROM_OUTSIDE]: WITHOUT_TUN,
   [PING]: WITHOUT_TUN,
+  [LARGE_ANSWERS]: ['rootless'],
   [WORKER_ENDS]: ['sockets'],
 } as const satisfies Readonly<Record<string, readonly Way[]>>;
 

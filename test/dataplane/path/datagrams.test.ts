@@ -108,6 +108,31 @@ for (const workers of [1, 2])
         t.deepEqual(scene.gateway.drops(), {});
       });
 
+for (const workers of [1, 2])
+  test(`where pasta is behind the TUN, ${workers} workers: to the LAN in one piece`, (t) => {
+    const gateway = { workers, peers: 64, joinsForTun: true };
+    const scene = connectedClients(2, { gateway });
+    forget(scene);
+    for (const [way, { ends, send, arrived, changed }] of Object.entries(ways))
+      for (const [i, end] of ends.entries())
+        for (const bytes of way === 'to the LAN' ? [3_000, 65_507] : [3_000]) {
+          const whole = udp({ ...end, data: counting(bytes), fragment: 0, identification: bytes });
+          const fragments = fragmentsOf(whole, 1_300 - i * 40, bytes);
+          for (const fragment of shuffled(fragments, dice(4))) send(scene, fragment);
+          scene.world.run(100);
+          const wanted = way === 'to the LAN' ? [whole] : fragments.map(changed);
+          const lengths = wanted.map(({ length }) => length);
+          t.deepEqual(
+            arrived(scene).map(({ length }) => length),
+            lengths,
+            `${way}: ${bytes} bytes`,
+          );
+          t.true(arrived(scene).every((one, n) => Buffer.compare(one, wanted[n]!) === 0));
+          forget(scene);
+        }
+    t.deepEqual(scene.gateway.drops(), {});
+  });
+
 test('options, extension headers and every upper layer go in fragments too', (t) => {
   const scene = sceneOf(1);
   const { world, gateway, clients } = scene;

@@ -169,14 +169,7 @@ for (const [title, whole, cutAt] of wholes)
     t.is(bytes, whole.length);
     t.true(bytes <= longest(packet));
     turnIntoWhole(view, 0, packet, bytes, 64, next);
-    const got = new Uint8Array(view.buffer).slice(0, head);
-    const wanted = whole.slice(0, head);
-    if (packet.version === 4) {
-      // The checksum stays that of the fragment.
-      got.fill(0, 10, 12);
-      wanted.fill(0, 10, 12);
-    }
-    t.deepEqual(got, wanted);
+    t.deepEqual(new Uint8Array(view.buffer).slice(0, head), whole.slice(0, head));
     const all = fragments.map((one) => hasMore(viewOf(one), 0, read(one)));
     t.deepEqual(
       all,
