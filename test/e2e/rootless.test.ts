@@ -87,6 +87,8 @@ test.serial('a gateway without root serves real clients, and its stop is clean',
   };
   t.true(await areRelayed());
   const inside = ['nsenter', '--net', '--target', String(postern.pid)] as const;
+  const asks = await gateway.run(...inside, 'cat', '/proc/sys/net/ipv6/conf/g1/accept_dad');
+  t.is(asks.stdout, '0\n', 'pasta would take the source of the question, ::, for the address');
   await gateway.run(...inside, NFT, 'flush', 'ruleset');
   for (const table of ['wg-postern', 'the relay for TCP'])
     await until(`that the table of ${table} has vanished`, () =>
