@@ -37,6 +37,9 @@ const BEACON_BYTES = 64;
 const STALL_MS = 20;
 /** Between fifty connections of a crowd. */
 const CROWD_PAUSE_MS = 50;
+/** So many datagrams fit the smallest receive buffer on their way, and so long they have to pass. */
+const FIRED_AT_ONCE = 25;
+const FIRE_PAUSE_MS = 10;
 /** After the last one: a relay ends those that it has no room for. */
 const CROWD_SETTLES_MS = 1_500;
 /** How often the receiver of a stream tells that it comes. */
@@ -281,8 +284,10 @@ async function fire([host = '', port, file = '']: string[]): Promise<void> {
   const socket = createSocket(host.includes(':') ? 'udp6' : 'udp4');
   let answers = 0;
   socket.on('message', () => answers++);
-  for (const line of readFileSync(file, 'utf8').split('\n'))
+  for (const [i, line] of readFileSync(file, 'utf8').split('\n').entries()) {
     if (line !== '') socket.send(Buffer.from(line, 'base64'), Number(port), host);
+    if (i % FIRED_AT_ONCE === FIRED_AT_ONCE - 1) await sleep(FIRE_PAUSE_MS);
+  }
   await sleep(500);
   print({ answers });
   socket.close();
