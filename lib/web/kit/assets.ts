@@ -23,7 +23,7 @@ const libraries: Readonly<Record<string, string>> = {
   'lib/uqr.js': 'uqr/dist/index.mjs',
 };
 
-/** What every page loads: the parts of each file, in their order. */
+/** What pages load together: the parts of each file, in their order. */
 const JOINED: Readonly<Record<string, readonly string[]>> = {
   'postern.css': ['postern.css', 'icons.css', 'lib/uplot.css'],
   'postern.js': [
@@ -34,6 +34,7 @@ const JOINED: Readonly<Record<string, readonly string[]>> = {
     'search-key.js',
     'stream.js',
   ],
+  'combobox.js': ['lib/combobox-nav.js', 'combobox.js'],
 };
 
 /** What may be the key of a text in a script. */

@@ -1,15 +1,15 @@
-// What every page loads, joined to one script and one style sheet: a page is few requests, and its
-// sources stay one concern a file. A script becomes a block of the joined module, so that its names
-// are its own; what it exports, blocks behind it and scripts of single pages import as before.
+// What pages load together, joined to one file: a page is few requests, and its sources stay one
+// concern a file. A script becomes a block of the joined module, so that its names are its own;
+// what it exports, blocks behind it and scripts of single pages import as before.
 
-const IMPORT = /^import \{ ([\w, ]+) \} from \x27\.\/[\w-]+\.js\x27;$/gm;
-const EXPORT = /^export (?=(?:async )?function (\w+))/gm;
+const IMPORT = /^import (?:\{ ([\w, ]+) \}|(\w+)) from \x27\.\/[\w/-]+\.js\x27;$/gm;
+const EXPORT = /^export (?:default )?(?=(?:async )?(?:function|class) (\w+))/gm;
 
-/** Joins scripts that import only what scripts before them export, and export only functions. */
+/** Joins scripts that import only what scripts before them export: functions and classes. */
 export function joinScripts(sources: readonly string[]): string {
   const exported = sources.flatMap((source) => namesIn(source));
   const blocks = sources.map((source) => {
-    const own = source.replaceAll(IMPORT, 'const { $1 } = joined;').replaceAll(EXPORT, '');
+    const own = source.replaceAll(IMPORT, 'const { $1$2 } = joined;').replaceAll(EXPORT, '');
     return `{\n${own}\nObject.assign(joined, { ${namesIn(source).join(', ')} });\n}\n`;
   });
   const all = `export const { ${exported.join(', ')} } = joined;\n`;
