@@ -212,7 +212,7 @@ export {
   type RuleExtent,
   shareAPacket,
 } from './tables/rule.ts';
-export { findPeople, findUsersAndGroups } from './queries/whose.ts';
+export { findGroups, findPeople, findUsersAndGroups } from './queries/whose.ts';
 export { readAttemptCounts } from './queries/sign-in-attempts.ts';
 export { SecondFactor } from './tables/second-factor.ts';
 export {

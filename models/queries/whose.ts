@@ -1,5 +1,4 @@
-// Users and groups by a part of their names or e-mails, for a field in which people type whose a
-// rule is.
+// Users and groups by a part of their names or e-mails, for fields in which people type them.
 
 import type { Database } from '../database/database.ts';
 import { plainSelect } from '../storage/select.ts';
@@ -34,7 +33,7 @@ export async function findUsersAndGroups(
   limit: number,
 ): Promise<UserOrGroup[]> {
   const [groups, users] = await Promise.all([
-    readNamed(database, { table: 'user_groups', name: 'name', person: null }, text, limit),
+    readNamed(database, GROUPS, text, limit),
     readNamed(database, PEOPLE, text, limit),
   ]);
   return [
@@ -56,6 +55,17 @@ export async function findPeople(
   return found.map(({ name, person }) => ({ email: name, name: person }));
 }
 
+/** Finds some groups, in that order. */
+export async function findGroups(
+  database: Database,
+  text: string,
+  limit: number,
+): Promise<{ readonly id: string; readonly name: string }[]> {
+  const found = await readNamed(database, GROUPS, text, limit);
+  return found.map(({ id, name }) => ({ id, name }));
+}
+
+const GROUPS = { table: 'user_groups', name: 'name', person: null } as const;
 const PEOPLE = { table: 'users', name: 'email', person: 'name' } as const;
 
 function readNamed(

@@ -18,7 +18,8 @@ test('a policy test is added, holds up a rule, and fails when somebody insists',
   await page.getByRole('button', { name: 'Add the policy test' }).click();
   await page.getByText('Nothing was saved').waitFor();
   await inspect(t, page, 'console-policy-test-refused');
-  await page.getByLabel('From a user').fill('ann@example.com');
+  await page.getByLabel('From a user').fill('ann');
+  await page.getByRole('option', { name: 'ann@example.com' }).click();
   await page.getByLabel('Port').fill('443');
   await page.getByRole('button', { name: 'Add the policy test' }).click();
   await page.getByText('The policy test is saved, and passes.').waitFor();

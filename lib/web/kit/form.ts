@@ -8,7 +8,6 @@ import { measureText, readMeasure } from '../../kit/validation/units.ts';
 import { textOf } from './form-token.ts';
 import { timeBy, typedTime } from './typed-time.ts';
 import { type FormError, type FormErrors, isFormError, plainWords } from './plain-words.ts';
-import type { Suggestion } from './suggestion.ts';
 
 /** One question. */
 export interface Asked {
@@ -86,8 +85,6 @@ export interface FormOptions {
   readonly seen?: string;
   /** What an empty field means, by name, in place of its placeholder. */
   readonly inherited?: Readonly<Record<string, string>>;
-  /** Values that fields offer, by name. */
-  readonly suggestions?: Readonly<Record<string, readonly Suggestion[]>>;
 }
 
 /** What a request typed. */
@@ -150,7 +147,7 @@ export function forgetsSecrets(sections: readonly Section[], typed: Typed): bool
 
 /** What partials/form.eta shows. */
 export function formView(sections: readonly Section[], typed: Typed, options: FormOptions): object {
-  const { action, submit, cancel, seen, errors = {}, links = {}, suggestions = {} } = options;
+  const { action, submit, cancel, seen, errors = {}, links = {} } = options;
   const { inherited = {} } = options;
   const { locked = () => null } = options;
   const names = new Set(fieldsOf(sections).map(({ name }) => name));
@@ -184,7 +181,6 @@ export function formView(sections: readonly Section[], typed: Typed, options: Fo
             locked(asked.name),
           ),
           placeholder: inherited[asked.name] ?? asked.placeholder ?? null,
-          suggestions: suggestions[asked.name] ?? [],
           combobox: asked.combobox ?? null,
           joint: asked.joint ?? null,
           links: links[asked.name] ?? [],

@@ -35,7 +35,7 @@ import {
 } from '../kit/form.ts';
 import { textOf } from '../kit/form-token.ts';
 import { madeBefore, noteFile, settingDefaults } from '../parts/own-devices.ts';
-import { ownerErrors, ownerIdOf, suggestedOwners } from '../parts/owners.ts';
+import { ownerErrors, ownerIdOf } from '../parts/owners.ts';
 import { adminPage } from '../kit/route.ts';
 import { act, performs, saveForm } from '../kit/save.ts';
 import { queryText } from '../kit/searched.ts';
@@ -176,7 +176,7 @@ async function showForm(
     head: device === null ? null : await deviceHead(web, device, '/edit'),
     expiry: refused?.expiry ?? textOfValue(device && switchView(device).ends, 'time'),
     expiryErrors: refused?.errors ?? [],
-    scripts: device === null ? ['device-keys.js'] : [],
+    scripts: device === null ? ['device-keys.js', 'combobox.js'] : [],
     publicKey,
     keyErrors: errors['public_key'] ?? [],
     deviceId: device?.id ?? null,
@@ -186,7 +186,6 @@ async function showForm(
     owner: {
       value: owner,
       errors: errors['user_id'] ?? [],
-      suggestions: device === null ? await suggestedOwners(web.services.database) : [],
     },
     areKeysOpen: device !== null || forgetsSecrets(form, keys) || Object.keys(keyErrors).length > 0,
     form: deviceFormView(typed, await settingDefaults(web), {

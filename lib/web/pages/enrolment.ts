@@ -32,7 +32,7 @@ import { act, performs, saveForm } from '../kit/save.ts';
 import { queryText } from '../kit/searched.ts';
 import type { Web } from '../kit/web.ts';
 import { isBack } from '../parts/effect.ts';
-import { suggestedGroups } from '../parts/owners.ts';
+import { OFFERED_GROUPS } from '../parts/owners.ts';
 
 const PATH = '/users/enrol';
 
@@ -66,6 +66,7 @@ const asked: Section = {
       name: 'groups',
       label: 'Groups for everybody',
       help: 'Names of groups, with | between them. All these people become members.',
+      combobox: OFFERED_GROUPS,
     },
     {
       name: 'hours',
@@ -132,12 +133,12 @@ async function showForm(
 ): Promise<ResponseObject> {
   return web.pages.show(request, h, 'enrol', {
     title: 'Invite people',
+    scripts: ['combobox.js'],
     form: formView(enrolForm(web), typed, {
       action: PATH,
       submit: 'Make the links',
       cancel: '/users/invitations',
       errors,
-      suggestions: { groups: await suggestedGroups(web.services.database) },
     }),
     // Policy tests alone say something that is about no field.
     others:

@@ -35,12 +35,10 @@ import { askedIn, findPage, sendFile, type TablePlan } from '../kit/table-page.t
 import type { Web } from '../kit/web.ts';
 import { counted } from '../kit/words.ts';
 import { historyView } from '../parts/history-view.ts';
-import { offeredPeople } from '../parts/owners.ts';
+import { OFFERED_GROUPS, OFFERED_PEOPLE, offeredGroups, offeredPeople } from '../parts/owners.ts';
 
 const GROUPS = '/users/groups';
 const ONE = `${GROUPS}/{id}`;
-/** Whom the field for one user offers. */
-const PEOPLE = `${GROUPS}/people`;
 
 const plan: TablePlan = {
   table: 'user_groups',
@@ -66,7 +64,7 @@ const groupForm: readonly Section[] = [
 const membersForm: readonly Section[] = [
   {
     fields: [
-      { name: 'one', label: 'One user', placeholder: 'Name or e-mail', combobox: PEOPLE },
+      { name: 'one', label: 'One user', placeholder: 'Name or e-mail', combobox: OFFERED_PEOPLE },
       {
         name: 'add',
         label: 'Or a list of e-mails',
@@ -93,10 +91,12 @@ export function groupPages(web: Web): ServerRoute[] {
     adminPage('GET', `${GROUPS}/new`, (request, h) =>
       showNew(web, request, h, typedFrom({}, groupForm)),
     ),
-    adminPage('GET', PEOPLE, async (request, h) => {
-      const text = queryText(request, 'q').slice(0, SEARCH_CHARACTERS_MAX);
-      return h.response({ offers: await offeredPeople(database, text) });
-    }),
+    adminPage('GET', OFFERED_PEOPLE, async (request, h) =>
+      h.response({ offers: await offeredPeople(database, typedSoFar(request)) }),
+    ),
+    adminPage('GET', OFFERED_GROUPS, async (request, h) =>
+      h.response({ offers: await offeredGroups(database, typedSoFar(request)) }),
+    ),
     adminPage('POST', `${GROUPS}/new`, (request, h) => create(web, request, h)),
     adminPage('GET', ONE, async (request, h) =>
       showGroup(web, request, h, await web.rooms.groups.find(idOf(request))),
@@ -314,6 +314,10 @@ function removedWords(sources: readonly string[]): string {
   return sources.length === 0
     ? 'The user is no member any more.'
     : `The user stays a member because of ${sources.join(', ')} alone.`;
+}
+
+function typedSoFar(request: Request): string {
+  return queryText(request, 'q').slice(0, SEARCH_CHARACTERS_MAX);
 }
 
 function idOf(request: Request): string {

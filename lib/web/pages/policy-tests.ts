@@ -23,7 +23,7 @@ import { PAGE_RECORDS, queryText } from '../kit/searched.ts';
 import type { Web } from '../kit/web.ts';
 import { serviceErrors, serviceFields } from '../parts/service-fields.ts';
 import { namedDevice, OFFERED_DEVICES } from '../parts/named-device.ts';
-import { ownerErrors, ownerIdOf, suggestedOwners } from '../parts/owners.ts';
+import { OFFERED_PEOPLE, ownerErrors, ownerIdOf } from '../parts/owners.ts';
 
 const TESTS = '/rules/policy_tests';
 
@@ -41,6 +41,7 @@ const testForm: readonly Section[] = [
         label: 'From a user',
         kind: 'email',
         help: 'The e-mail of the user whose devices send the packet. Or name one device below.',
+        combobox: OFFERED_PEOPLE,
       },
       {
         name: 'device_id',
@@ -199,7 +200,6 @@ async function showForm(
       cancel: TESTS,
       ...(shown === null ? {} : { seen: seenOf(shown) }),
       errors: ownerErrors(serviceErrors(errors), (typed['user_id'] ?? '').trim()),
-      suggestions: { user_id: await suggestedOwners(web.services.database) },
     }),
   });
 }

@@ -5,8 +5,7 @@ import { inOrder } from '../../kit/records/in-order.ts';
 import type { FieldError } from '../../kit/validation/messages.ts';
 import { isUuid } from '../../kit/validation/fields.ts';
 import { readAddress } from '../../kit/validation/network.ts';
-import type { Suggestion } from '../kit/suggestion.ts';
-import { ownerEmails, ownersOf, personInWords } from './owners.ts';
+import { ownerEmails, ownersOf, personInWords, type Suggestion } from './owners.ts';
 
 /** More devices of one name than that are not listed in a message. */
 const NAMESAKES_MAX = 5;

@@ -1,8 +1,10 @@
-// Owners as people name them: by e-mail, where records and the API have ids.
+// People and groups as a form names them: by e-mail and by name, where records and the API have
+// ids; and whom a field offers to who types.
 
 import {
   type Database,
   emailKey,
+  findGroups,
   findPeople,
   groupNameOf,
   readUsers,
@@ -11,12 +13,20 @@ import {
 } from '../../../models/index.ts';
 import { hasCode } from '../../kit/validation/validate.ts';
 import type { FormErrors } from '../kit/plain-words.ts';
-import type { Suggestion } from '../kit/suggestion.ts';
 
-/** More users than that are not offered in a list. */
-const SUGGESTIONS_MAX = 100;
-/** So many are offered at once to who types. */
+/** Where scripts ask which people, and which groups, a field may name. */
+export const OFFERED_PEOPLE = '/users/groups/people';
+export const OFFERED_GROUPS = '/users/groups/names';
+/** So many are offered at once. */
 const OFFERED = 10;
+/** What is between groups where a field names several. */
+const BETWEEN = '|';
+
+/** A text that a field offers, and how people read it. */
+export interface Suggestion {
+  readonly value: string;
+  readonly label: string;
+}
 
 /** The id that nobody and no group has: the rules of the API say that it does not exist. */
 const NOBODY = 'nobody';
@@ -36,16 +46,6 @@ export async function groupIdOf({ models }: Database, name: string): Promise<str
   return group?.id ?? NOBODY;
 }
 
-/** Names of groups that a form can offer; none where there are too many to choose from. */
-export async function suggestedGroups({ models }: Database): Promise<readonly Suggestion[]> {
-  const found = await models.Group.findAll({
-    attributes: ['name'],
-    order: [['name', 'ASC']],
-    limit: SUGGESTIONS_MAX + 1,
-  });
-  return found.length > SUGGESTIONS_MAX ? [] : found.map(({ name }) => ({ value: name }));
-}
-
 /** The name of a group; nothing for none. */
 export async function groupName({ models }: Database, id: unknown): Promise<string> {
   const group = typeof id === 'string' ? await models.Group.findByPk(id) : null;
@@ -58,25 +58,22 @@ export function ownerErrors(errors: FormErrors, email: string): FormErrors {
   return { ...errors, user_id: [`No user has the e-mail “${email}”`] };
 }
 
-/** People that a form can offer by e-mail; none where there are too many to choose from. */
-export async function suggestedOwners(database: Database): Promise<readonly Suggestion[]> {
-  const found = await database.models.User.findAll({
-    attributes: ['email', 'name'],
-    order: [['email_key', 'ASC']],
-    limit: SUGGESTIONS_MAX + 1,
-  });
-  return found.length > SUGGESTIONS_MAX ? [] : found.map(suggestionOf);
-}
-
 /** Some people for what was typed so far. */
 export async function offeredPeople(database: Database, typed: string): Promise<Suggestion[]> {
   const found = await findPeople(database, typed.trim(), OFFERED);
   return found.map((one) => ({ value: one.email, label: personInWords(one) }));
 }
 
-/** Some browsers show the label alone, so it has the e-mail too. */
-function suggestionOf(user: Pick<UserRow, 'email' | 'name'>): Suggestion {
-  return { value: user.email, ...(user.name === null ? {} : { label: personInWords(user) }) };
+/** Some groups for the last of those that were typed so far; the others stay before it. */
+export async function offeredGroups(database: Database, typed: string): Promise<Suggestion[]> {
+  const before = typed.slice(0, typed.lastIndexOf(BETWEEN) + 1);
+  const found = await findGroups(database, typed.slice(before.length).trim(), OFFERED);
+  return found.map((group) => ({ value: before + groupWord(group), label: group.name }));
+}
+
+/** A group in a field that takes several: by its id, where its name would be read as two. */
+export function groupWord({ id, name }: { readonly id: string; readonly name: string }): string {
+  return name.includes(BETWEEN) ? id : name;
 }
 
 /** A person in one line: the e-mail, and the name beside it, never in its place. */

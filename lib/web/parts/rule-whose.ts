@@ -5,8 +5,7 @@ import { findUsersAndGroups, readUsers, type Database } from '../../../models/in
 import { isUuid } from '../../kit/validation/fields.ts';
 import { hasCode } from '../../kit/validation/validate.ts';
 import type { FormErrors } from '../kit/plain-words.ts';
-import type { Suggestion } from '../kit/suggestion.ts';
-import { groupIdOf, groupName, ownerIdOf, personInWords } from './owners.ts';
+import { groupIdOf, groupName, ownerIdOf, personInWords, type Suggestion } from './owners.ts';
 
 /** The word for all users. */
 export const EVERYONE = 'everyone';

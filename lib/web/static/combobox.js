@@ -6,7 +6,13 @@ import Combobox from './lib/combobox-nav.js';
 
 const PAUSE_MS = 150;
 
-for (const field of document.querySelectorAll('input[data-combobox]')) offerIn(field);
+offerWithin(document);
+// A script put another page in the place of this one.
+document.addEventListener('replaced', ({ target }) => offerWithin(target));
+
+function offerWithin(part) {
+  for (const field of part.querySelectorAll('input[data-combobox]')) offerIn(field);
+}
 
 function offerIn(field) {
   const list = document.createElement('ul');

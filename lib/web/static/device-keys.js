@@ -115,6 +115,7 @@ function replacePage({ page, url, isRedirected }, pair) {
   if (isRedirected && url !== location.href) history.pushState(null, '', url);
   enliven(main);
   prepare(main, pair);
+  main.dispatchEvent(new Event('replaced', { bubbles: true }));
   main.focus();
   scrollTo(0, 0);
 }

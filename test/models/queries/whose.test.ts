@@ -1,7 +1,7 @@
 // Users and groups by a part of their names: begun with first, no more than asked for.
 
 import test from 'ava';
-import { findPeople, findUsersAndGroups } from '../../../models/index.ts';
+import { findGroups, findPeople, findUsersAndGroups } from '../../../models/index.ts';
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { addUser, write } from '../fixtures.ts';
 
@@ -26,6 +26,11 @@ for (const kind of databaseKinds()) {
     t.deepEqual(await names('%'), ['user a%b@example.com']);
     t.deepEqual(await names("' OR 1=1"), []);
     t.deepEqual(await findPeople(database, 'an', 1), [{ email: 'Ann@example.com', name: null }]);
+    const groups = await findGroups(database, 'an', 10);
+    t.deepEqual(
+      groups.map(({ name }) => name),
+      ['Anglers', 'Danes'],
+    );
   });
 
   test(`${kind}: names that people chose come after every e-mail that matches`, async (t) => {

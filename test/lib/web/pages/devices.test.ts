@@ -27,7 +27,9 @@ for (const kind of firstKind()) {
 
   test(`${kind}: a device with every field is created for a user, and changed`, async (t) => {
     const { admin, database, plainUser } = await openConsole(t, kind);
-    await admin.get('/devices/new');
+    const form = (await admin.get('/devices/new')).text;
+    t.regex(form, /name="user"[^>]* data-combobox="\/users\/groups\/people"/);
+    t.regex(form, /\/combobox\.js"/);
     const public_key = newKey();
     const typed = { user: 'USER@example.com', name: 'printer', public_key };
     const fields = { ...typed, ipv4: '100.64.9.9', mtu: '1400' };

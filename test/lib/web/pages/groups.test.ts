@@ -18,7 +18,7 @@ for (const kind of firstKind()) {
     const { id } = await database.models.Group.findOne({ rejectOnEmpty: true });
     t.is(made.location, `${GROUPS}/${id}`);
     await checkGuard(t, console, {
-      pages: [GROUPS, `${GROUPS}/new`, `${GROUPS}/${id}`, `${GROUPS}/people`],
+      pages: [GROUPS, `${GROUPS}/new`, `${GROUPS}/${id}`, `${GROUPS}/people`, `${GROUPS}/names`],
       forms: [
         `${GROUPS}/new`,
         `${GROUPS}/${id}`,

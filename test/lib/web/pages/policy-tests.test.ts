@@ -22,7 +22,8 @@ for (const kind of firstKind()) {
   test(`${kind}: only administrators see and change policy tests`, async (t) => {
     const console = await openConsole(t, kind);
     const { admin, database } = console;
-    await admin.get(`${TESTS}/new`);
+    const form = (await admin.get(`${TESTS}/new`)).text;
+    t.regex(form, /name="user_id"[^>]* data-combobox="\/users\/groups\/people"/);
     t.is((await admin.post(`${TESTS}/new`, wiki)).location, TESTS);
     const { id } = await database.models.PolicyTest.findOne({ rejectOnEmpty: true });
     await checkGuard(t, console, {
