@@ -69,14 +69,16 @@ async function showLink(
   const { link, user } = await openLink(web.services.database, secret);
   const isLocal = await isLocalOn(web);
   const isReset = link.purpose === 'password_reset';
+  const isDeviceNext = await addsDevice(web, user, link.purpose);
   const [title, more] = isReset
     ? (['link.reset', 'link.reset_more'] as const)
-    : user.last_signed_in_at === null
-      ? (['link.welcome', 'link.welcome_more'] as const)
-      : (['link.back', 'link.back_more'] as const);
+    : ([
+        user.last_signed_in_at === null ? 'link.welcome' : 'link.back',
+        isDeviceNext ? 'link.welcome_more' : 'link.back_more',
+      ] as const);
   const query = new URLSearchParams({
     [LINK_FIELD]: secret,
-    return_to: await placeAfter(web, user, link.purpose),
+    return_to: placeAfter(isDeviceNext),
   }).toString();
   return web.pages.show(request, h, 'one-time-link', {
     title: say(title),
@@ -113,7 +115,7 @@ async function choosePassword(
   const response = await completeSignIn(web, request, h, {
     userId: user.id,
     method: LOCAL_METHOD,
-    returnTo: await placeAfter(web, user, link.purpose),
+    returnTo: placeAfter(await addsDevice(web, user, link.purpose)),
     also: async (present, transaction) => {
       await useLink(database, link, transaction);
       await endWait(database, present, transaction);
@@ -124,17 +126,22 @@ async function choosePassword(
   return response;
 }
 
-/** Where the person goes on: to the form of a device, where they may add one. */
-async function placeAfter(
-  { recall }: Web,
-  { role }: Pick<User, 'role'>,
+/** Whether the person, who is new and has no device, adds one next. */
+async function addsDevice(
+  { recall, services }: Web,
+  { id, role, last_signed_in_at: lastSignedInAt }: User,
   purpose: LinkPurpose,
-): Promise<string> {
+): Promise<boolean> {
+  if (purpose === 'password_reset' || lastSignedInAt !== null) return false;
   await recall.refresh();
   const { allow_unprivileged_device_management: management } = await recall.configuration();
-  const mayAdd = role === 'admin' || management;
-  if (purpose === 'password_reset') return '/';
-  return mayAdd ? `${OWN_DEVICES}/new` : OWN_DEVICES;
+  if (role !== 'admin' && !management) return false;
+  return (await services.database.models.Device.count({ where: { user_id: id } })) === 0;
+}
+
+/** Where the person goes on: to the form of a device, or to where everybody begins. */
+function placeAfter(isDeviceNext: boolean): string {
+  return isDeviceNext ? `${OWN_DEVICES}/new` : '/';
 }
 
 function secretOf(request: Request): string {

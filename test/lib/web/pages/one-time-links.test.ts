@@ -24,6 +24,7 @@ import { signOnService } from '../../../support/auth/identity-provider.ts';
 import { oidcEntry, samlEntry } from '../../../support/auth/provider-entries.ts';
 import { openServer, type TestServer } from '../../../support/api/server.ts';
 import { databaseKinds } from '../../../support/database/databases.ts';
+import { addDevice } from '../../../support/database/records.ts';
 import { configure } from '../../../support/web/portal.ts';
 import { addPerson, PASSWORD, personOf, Visitor } from '../../../support/web/visitor.ts';
 
@@ -73,6 +74,27 @@ for (const kind of databaseKinds()) {
     t.false(JSON.stringify([entries, server.log]).includes(path.split('/')[2] ?? ''));
     t.is(server.services.counters.of('sign_ins', 'link_used'), 1);
     t.is(server.services.counters.of('sign_ins', 'link_refused'), 2);
+  });
+
+  test(`${kind}: who was here before, or has a device, goes to where they begin`, async (t) => {
+    const server = await openServer(t, kind);
+    const { database } = server;
+    const before = { last_signed_in_at: new Date(), password_hash: null };
+    const admin = await addPerson(database, 'boss@example.com', { ...before, role: 'admin' });
+    const owner = await addPerson(database, EMAIL, { password_hash: null });
+    await addDevice(database, owner.id);
+    for (const [user, title, home] of [
+      [admin, 'Welcome back', '/dashboard'],
+      [owner, 'Welcome', '/user_devices'],
+    ] as const) {
+      const visitor = new Visitor(server);
+      const path = await linkFor(server, user);
+      const { text } = await visitor.get(path);
+      t.true(text.includes(`<h1>${title}</h1>`), title);
+      t.regex(text, /Your devices stay as they are/);
+      t.is((await visitor.post(path, FORM)).location, '/');
+      t.is((await visitor.get('/')).location, home);
+    }
   });
 
   test(`${kind}: errors of the password are shown, and the link stays`, async (t) => {
