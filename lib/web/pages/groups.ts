@@ -12,7 +12,6 @@ import {
   readMembers,
   readUsers,
 } from '../../../models/index.ts';
-import { shownMethod } from '../../auth/identity/method.ts';
 import { callerOf } from '../../kit/http/request-caller.ts';
 import type { FormErrors } from '../kit/plain-words.ts';
 import { errorLine } from '../kit/attempt.ts';
@@ -36,6 +35,7 @@ import type { Web } from '../kit/web.ts';
 import { counted } from '../kit/words.ts';
 import { historyView } from '../parts/history-view.ts';
 import { OFFERED_GROUPS, OFFERED_PEOPLE, offeredGroups, offeredPeople } from '../parts/owners.ts';
+import { type NameOfProvider, providerNames } from '../parts/provider-names.ts';
 
 const GROUPS = '/users/groups';
 const ONE = `${GROUPS}/{id}`;
@@ -105,17 +105,18 @@ export function groupPages(web: Web): ServerRoute[] {
     adminPage('POST', `${ONE}/members`, (request, h) => addMembers(web, request, h), {
       payload: takesLongForm,
     }),
-    adminPage('POST', `${ONE}/remove_member`, (request, h) =>
-      act(web, request, h, {
+    adminPage('POST', `${ONE}/remove_member`, async (request, h) => {
+      const nameOf = await providerNames(web);
+      return act(web, request, h, {
         asked: 'Remove the member',
         // Not by the operation, which does not answer which provider still makes the user a member.
         write: ({ members }) =>
           members.remove(callerOf(request), idOf(request), textOf(request, 'user')),
         back: `${GROUPS}/${idOf(request)}`,
-        done: removedWords,
+        done: (sources) => removedWords(sourceWords(sources, nameOf)),
         failed: (errors) => errorLine(errors, 'remove'),
-      }),
-    ),
+      });
+    }),
     adminPage('POST', `${ONE}/delete`, (request, h) =>
       act(web, request, h, {
         asked: 'Delete the group',
@@ -131,6 +132,7 @@ export function groupPages(web: Web): ServerRoute[] {
 async function showGroups(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
   const { database } = web.services;
   const found = await findPage(database, request, plan);
+  const nameOf = await providerNames(web);
   return web.pages.show(request, h, 'groups', {
     title: 'Groups',
     finder: found.view,
@@ -139,7 +141,7 @@ async function showGroups(web: Web, request: Request, h: ResponseToolkit): Promi
         text: group.name,
         href: `${GROUPS}/${group.id}`,
         below: group.description,
-        help: group.provider === null ? '' : `by a provider: ${shownMethod(group.provider)}`,
+        help: group.provider === null ? '' : `made by ${nameOf(group.provider)}`,
       },
       { text: counted(members, 'member'), href: `/users?group=${group.id}` },
       { text: counted(rules, 'rule'), href: `/rules?group=${group.id}` },
@@ -189,6 +191,7 @@ async function showGroup(
   );
   const people = await readUsers(database, { ids: records.map(({ id }) => id) });
   const names = new Map(people.map(({ id, name }) => [id, name]));
+  const nameOf = await providerNames(web);
   return web.pages.show(request, h, 'group', {
     title: group.name,
     scripts: ['history.js', 'combobox.js'],
@@ -197,7 +200,7 @@ async function showGroup(
       id: group.id,
       name: group.name,
       description: group.description,
-      provider: group.provider,
+      provider: group.provider === null ? null : nameOf(group.provider),
     },
     rules: await database.models.Rule.count({ where: { group_id: group.id } }),
     members: records.map(({ id, email, sources }) => ({
@@ -205,8 +208,11 @@ async function showGroup(
       email,
       name: names.get(id) ?? null,
       isManual: sources.includes(MANUAL),
-      keptBy: sources.filter((source) => source !== MANUAL).join(', '),
-      source: sources.map((source) => (source === MANUAL ? 'an administrator' : source)).join(', '),
+      keptBy: sourceWords(
+        sources.filter((source) => source !== MANUAL),
+        nameOf,
+      ),
+      source: sourceWords(sources, nameOf),
     })),
     pages,
     addForm: formView(membersForm, refused.members?.typed ?? typedFrom({}, membersForm), {
@@ -310,10 +316,17 @@ function addedWords(added: number): string {
 }
 
 /** What became of a user who was removed; `sources` still say that they are a member. */
-function removedWords(sources: readonly string[]): string {
-  return sources.length === 0
+function removedWords(sources: string): string {
+  return sources === ''
     ? 'The user is no member any more.'
-    : `The user stays a member because of ${sources.join(', ')} alone.`;
+    : `The user stays a member because of ${sources} alone.`;
+}
+
+/** Who says that a user is a member. */
+function sourceWords(sources: readonly string[], nameOf: NameOfProvider): string {
+  return sources
+    .map((source) => (source === MANUAL ? 'an administrator' : nameOf(source)))
+    .join(', ');
 }
 
 function typedSoFar(request: Request): string {

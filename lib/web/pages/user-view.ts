@@ -20,6 +20,7 @@ import { counted, minutesUntil } from '../kit/words.ts';
 import { historyView } from '../parts/history-view.ts';
 import { addressesOf } from '../parts/named-device.ts';
 import { methodOf, userBadge } from '../parts/live-users.ts';
+import { providerNames } from '../parts/provider-names.ts';
 import { quotaView } from '../parts/quota.ts';
 import { tabsOf } from '../parts/record-tabs.ts';
 import { sessionsOf } from '../parts/session-rows.ts';
@@ -72,7 +73,7 @@ export async function userHead(web: Web, request: Request, user: UserRow, page: 
     isSelf: user.id === actorId(request),
     isDisabled: user.disabled_at !== null,
     badge: userBadge(user, waitsUntil),
-    role: roleWords(user),
+    role: roleWords(user, await providerNames(web)),
     wait:
       waitsUntil === undefined
         ? null
@@ -105,7 +106,6 @@ async function showOverview(
     title: user.email,
     person: {
       ...(await userHead(web, request, user, '')),
-      roleProvider: user.role_provider,
       disabledAt: user.disabled_at?.toISOString() ?? null,
       lastSignedInAt: user.last_signed_in_at?.toISOString() ?? null,
       method: methodOf(user),

@@ -5,7 +5,6 @@ import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hap
 import { countDevices, type Database, readUsers, type UserRow } from '../../../models/index.ts';
 import { callerOf } from '../../kit/http/request-caller.ts';
 import type { FormErrors } from '../kit/plain-words.ts';
-import { shownMethod } from '../../auth/identity/method.ts';
 import { formView, inputOf, type Section, type Typed, typedFrom, typedIn } from '../kit/form.ts';
 import { recently } from '../kit/recent.ts';
 import { adminPage } from '../kit/route.ts';
@@ -27,6 +26,7 @@ import { liveView, recordList, rowName } from '../parts/live-list.ts';
 import { liveRoute } from '../parts/live-routes.ts';
 import { type ListedUser, readListedUsers, type UserRules } from '../parts/live-users.ts';
 import { sessionRules } from '../parts/own-devices.ts';
+import { type NameOfProvider, providerNames } from '../parts/provider-names.ts';
 import { quotaFacts } from '../parts/quota.ts';
 
 const USERS = '/users';
@@ -143,11 +143,12 @@ async function showUsers(web: Web, request: Request, h: ResponseToolkit): Promis
     read.map((one) => ({ id: one.user.id, ...one })),
   );
   const users = listed.map(({ user }) => user);
+  const nameOf = await providerNames(web);
   return web.pages.show(request, h, 'users', {
     title: 'Users',
     scripts: ['live-list.js'],
     finder: found.view,
-    rows: listed.map(userCells),
+    rows: listed.map((one) => userCells(one, nameOf)),
     live: liveView(
       USERS,
       found.view.query,
@@ -177,11 +178,11 @@ const menuItems: readonly MenuItem[] = [
   { label: 'Delete…', change: 'remove', tone: 'danger' },
 ];
 
-function userCells({ user, cells }: ListedUser): unknown[] {
+function userCells({ user, cells }: ListedUser, nameOf: NameOfProvider): unknown[] {
   const [email, state, devices, month, signedIn] = cells;
   const at = user.last_signed_in_at;
   return [
-    { ...email, text: user.email, href: `${USERS}/${user.id}`, below: belowEmail(user) },
+    { ...email, text: user.email, href: `${USERS}/${user.id}`, below: belowEmail(user, nameOf) },
     state,
     devices,
     month,
@@ -190,15 +191,18 @@ function userCells({ user, cells }: ListedUser): unknown[] {
 }
 
 /** What is under the e-mail in a list. */
-function belowEmail(user: UserRow): string {
-  const role = roleWords(user);
+function belowEmail(user: UserRow, nameOf: NameOfProvider): string {
+  const role = roleWords(user, nameOf);
   return user.name === null ? role : `${user.name} · ${role}`;
 }
 
 /** The role of a user, and the provider that gave it. */
-export function roleWords({ role, role_provider: provider }: UserRow): string {
+export function roleWords(
+  { role, role_provider: provider }: UserRow,
+  nameOf: NameOfProvider,
+): string {
   if (role !== 'admin') return 'User';
-  return provider === null ? 'Administrator' : `Administrator, by ${shownMethod(provider)}`;
+  return provider === null ? 'Administrator' : `Administrator, by ${nameOf(provider)}`;
 }
 
 async function fileLines(

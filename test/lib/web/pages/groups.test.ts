@@ -3,6 +3,7 @@
 import test from 'ava';
 import { writeTransaction } from '../../../../models/index.ts';
 import { write } from '../../../models/fixtures.ts';
+import { oidcEntry } from '../../../support/auth/provider-entries.ts';
 import { firstKind } from '../../../support/database/databases.ts';
 import { addUser } from '../../../support/database/records.ts';
 import { checkGuard, checkText, NASTY, openConsole } from '../../../support/web/console.ts';
@@ -35,10 +36,15 @@ for (const kind of firstKind()) {
 
   test(`${kind}: groups are found, counted and shown with who made them`, async (t) => {
     const { admin, database, plainUser } = await openConsole(t, kind);
+    const row = await database.models.Configuration.findOne({ rejectOnEmpty: true });
+    const openid_connect_providers = [oidcEntry({ label: 'Our Okta' })];
+    await write(database, (transaction) =>
+      row.update({ openid_connect_providers }, { transaction }),
+    );
     const { result: groups } = await writeTransaction(database, (transaction) =>
       database.models.Group.bulkCreate(
         [
-          { name: 'Staff', provider: 'openid/okta' },
+          { name: 'Staff', provider: 'oidc/okta' },
           { name: 'Guests', description: 'in the lobby' },
         ],
         { transaction },
@@ -48,7 +54,7 @@ for (const kind of firstKind()) {
     await writeTransaction(database, async (transaction) => {
       const membership = { group_id: staff, user_id: plainUser.id };
       await database.models.GroupMembership.create(
-        { ...membership, source: 'openid/okta' },
+        { ...membership, source: 'oidc/okta' },
         { transaction },
       );
       await database.models.Rule.create(
@@ -66,13 +72,16 @@ for (const kind of firstKind()) {
     t.deepEqual(await found('state=manual'), ['Guests']);
     t.deepEqual(await found('state=empty'), ['Guests']);
     const { text } = await admin.get(GROUPS);
-    t.true(text.includes('by a provider'));
+    t.true(text.includes('made by Our Okta'));
+    const page = (await admin.get(`${GROUPS}/${staff}`)).text;
+    t.true(page.includes('The identity provider Our Okta made this group.'));
+    t.false(page.includes('oidc/okta'));
     t.true(text.includes(`href="/users?group=${staff}">1 member</a>`));
     t.true(text.includes(`href="/rules?group=${staff}">1 rule</a>`));
     t.true((await admin.get(`/users?group=${staff}`)).text.includes(`/users/${plainUser.id}`));
     t.true((await admin.get(`/users?group=${groups[1]!.id}`)).text.includes('No user is found'));
     const csv = (await admin.get(`${GROUPS}.csv`)).text;
-    t.true(csv.includes(`${staff},Staff,,openid/okta,1,1`), csv);
+    t.true(csv.includes(`${staff},Staff,,oidc/okta,1,1`), csv);
   });
 
   test(`${kind}: a thousand e-mails fit, and more are refused in words`, async (t) => {
@@ -126,7 +135,7 @@ for (const kind of firstKind()) {
     t.true((await admin.get(here)).text.includes(question));
     await admin.post(`${here}/remove_member`, { user: plainUser.id });
     const kept = (await admin.get(here)).text;
-    t.true(kept.includes('The user stays a member because of oidc/okta alone.'));
+    t.true(kept.includes('The user stays a member because of okta alone.'));
     t.false(kept.includes(`remove-${plainUser.id}`), 'what the provider says is not removed here');
     // As from a page that was open meanwhile.
     await admin.post(`${here}/remove_member`, { user: plainUser.id });
