@@ -71,6 +71,14 @@ export interface MembersPlan {
   readonly changes: readonly GroupsChange[];
 }
 
+/** Names that an administrator typed. */
+export interface KnownNames {
+  /** Each user once. */
+  readonly known: readonly string[];
+  /** What names nobody, as it was typed. */
+  readonly unknown: readonly string[];
+}
+
 /** The members of the groups of one server. */
 export class Members {
   readonly #context: RecordContext;
@@ -135,6 +143,16 @@ export class Members {
         return writeMembers(this.#database, plan, transaction);
       },
     });
+  }
+
+  /** Which of some names are users; a list that is too long is left to `change` to refuse. */
+  async known(names: readonly string[]): Promise<KnownNames> {
+    if (names.length > MEMBERS_AT_ONCE_MAX) return { known: names, unknown: [] };
+    const found = await findUsers(this.#database, names.filter(isReadableId));
+    return {
+      known: [...new Set(found.values())].map(({ id }) => id),
+      unknown: [...new Set(names.filter((name) => !found.has(keyOf(name))))],
+    };
   }
 
   async #existing(name: string): Promise<User> {

@@ -84,8 +84,10 @@ export function enrolmentPages(web: Web): ServerRoute[] {
     recentlyForOwn(
       adminPage('GET', PATH, async (request, h) => {
         const emails = await emailIn(web, request);
+        const groups = queryText(request, 'groups');
         // Pages that name a person lead here for a link to hand over.
-        const begun = { emails, hours: LINK_HOURS.default, mail: emails === '' };
+        const mail = emails === '' || groups !== '';
+        const begun = { emails, groups, hours: LINK_HOURS.default, mail };
         return showForm(web, request, h, typedFrom(begun, enrolForm(web)));
       }),
     ),

@@ -8,22 +8,13 @@ import {
   type Database,
   type Group,
   MANUAL,
-  GROUPS_OF_USER_MAX,
   readMembers,
   readUsers,
 } from '../../../models/index.ts';
 import { callerOf } from '../../kit/http/request-caller.ts';
 import type { FormErrors } from '../kit/plain-words.ts';
 import { errorLine } from '../kit/attempt.ts';
-import {
-  formView,
-  inputOf,
-  membersOf,
-  type Section,
-  type Typed,
-  typedFrom,
-  typedIn,
-} from '../kit/form.ts';
+import { formView, inputOf, type Section, type Typed, typedFrom, typedIn } from '../kit/form.ts';
 import { takesLongForm, textOf } from '../kit/form-token.ts';
 import { adminPage } from '../kit/route.ts';
 import { act, performs, saveForm } from '../kit/save.ts';
@@ -34,6 +25,17 @@ import { askedIn, findPage, sendFile, type TablePlan } from '../kit/table-page.t
 import type { Web } from '../kit/web.ts';
 import { counted } from '../kit/words.ts';
 import { historyView } from '../parts/history-view.ts';
+import {
+  addedWords,
+  forced,
+  invitation,
+  memberErrors,
+  membersForm,
+  namesIn,
+  unknownErrors,
+  type WayButton,
+  waysAround,
+} from '../parts/new-members.ts';
 import { OFFERED_GROUPS, OFFERED_PEOPLE, offeredGroups, offeredPeople } from '../parts/owners.ts';
 import { type NameOfProvider, providerNames } from '../parts/provider-names.ts';
 
@@ -60,23 +62,6 @@ const groupForm: readonly Section[] = [
     ],
   },
 ];
-
-const membersForm: readonly Section[] = [
-  {
-    fields: [
-      { name: 'one', label: 'One user', placeholder: 'Name or e-mail', combobox: OFFERED_PEOPLE },
-      {
-        name: 'add',
-        label: 'Or a list of e-mails',
-        kind: 'area',
-        help: `Of users, with commas, semicolons or line ends between; up to 1,000 at once. A user is in ${GROUPS_OF_USER_MAX} groups at most.`,
-      },
-    ],
-  },
-];
-
-/** A person as mail programs write one: `Ann Archer <ann@example.com>`, also with quotes. */
-const NAMED = /(^|[,;\n])(?:[^\S\n]*"[^"\n]*"[^\S\n]*|[^"@,;<>\n]*)<([^<>\s@]+@[^<>\s@]+)>/g;
 
 /** The routes of groups. */
 export function groupPages(web: Web): ServerRoute[] {
@@ -174,7 +159,11 @@ function fileLine({ group, members, rules }: CountedGroup): (string | number | n
 /** What is shown of a group beside itself: what was typed and refused. */
 interface Refused {
   readonly group?: { readonly typed: Typed; readonly errors: FormErrors };
-  readonly members?: { readonly typed: Typed; readonly errors: FormErrors };
+  readonly members?: {
+    readonly typed: Typed;
+    readonly errors: FormErrors;
+    readonly others: readonly WayButton[];
+  };
 }
 
 async function showGroup(
@@ -220,11 +209,7 @@ async function showGroup(
       submit: 'Add members',
       errors: refused.members?.errors ?? {},
     }),
-    // Policy tests alone say something that is about no field.
-    addOthers:
-      refused.members?.errors['base'] === undefined
-        ? []
-        : [{ name: 'do', value: 'force', label: 'Add them anyway' }],
+    addOthers: refused.members?.others ?? [],
     form: formView(groupForm, refused.group?.typed ?? typedFrom(group, groupForm), {
       action: here,
       submit: 'Save',
@@ -281,38 +266,33 @@ async function change(web: Web, request: Request, h: ResponseToolkit): Promise<R
 
 async function addMembers(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
   const group = await web.rooms.groups.find(idOf(request));
+  const here = `${GROUPS}/${group.id}`;
   const typed = typedIn(request, membersForm);
+  const pressed = textOf(request, 'do');
+  const ways = pressed.split(' ');
+  const names = await web.rooms.members.known(namesIn(typed));
+  const { known, unknown } = names;
+  const toInvite = ways.includes('invite') ? invitation(group, unknown) : null;
+  if (toInvite !== null && known.length === 0) return web.pages.redirect(h, toInvite);
+  const again = (errors: FormErrors, others: readonly WayButton[]) =>
+    showGroup(web, request, h, group, { members: { typed, errors, others } });
+  if (unknown.length > 0 && !ways.includes('known'))
+    return (await again(unknownErrors(typed, unknown), waysAround(group, names))).code(422);
   return saveForm(web, request, h, {
-    asked: { label: 'Add the members', back: `${GROUPS}/${group.id}` },
+    asked: { label: 'Add the members', back: here },
     write: performs(callerOf(request), 'changeGroupMembers', {
       params: { id: group.id },
-      ...(textOf(request, 'do') === 'force' && { query: { force: 'true' } }),
-      record: {
-        add: ['one', 'add'].flatMap((name) =>
-          membersOf((typed[name] ?? '').replaceAll(NAMED, '$1$2')),
-        ),
-      },
+      ...(ways.includes('force') && { query: { force: 'true' } }),
+      record: { add: known },
     }),
     again: (errors) =>
-      showGroup(web, request, h, group, {
-        members: { typed, errors: memberErrors(errors, typed) },
-      }),
+      // Policy tests alone say something that is about no field.
+      again(memberErrors(errors, typed), errors['base'] === undefined ? [] : [forced(pressed)]),
     done: ({ added }) => ({
-      said: addedWords(Number(added)),
-      to: `${GROUPS}/${group.id}`,
+      said: addedWords(Number(added), toInvite === null ? unknown : []),
+      to: toInvite ?? here,
     }),
   });
-}
-
-/** The errors, at the field that was used. */
-function memberErrors({ add, ...others }: FormErrors, typed: Typed): FormErrors {
-  if (add === undefined) return others;
-  return { ...others, [(typed['add'] ?? '').trim() === '' ? 'one' : 'add']: add };
-}
-
-function addedWords(added: number): string {
-  if (added === 0) return 'Nobody is a new member: all of them were members before.';
-  return added === 1 ? 'One user is a new member.' : `${added} users are new members.`;
 }
 
 /** What became of a user who was removed; `sources` still say that they are a member. */

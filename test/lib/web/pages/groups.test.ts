@@ -104,6 +104,9 @@ for (const kind of firstKind()) {
     const lines = { add: `"Archer, Ann" <ann@example.com>, U <${emails[0]}>\r\n${emails[1]}` };
     t.is((await admin.post(path, lines)).status, 303, 'as mail programs write them');
     t.is(await database.models.GroupMembership.count(), 1_001);
+    const many = Array.from({ length: 1_001 }, (_, i) => `u${i}`).join(' ');
+    const refused = await admin.post(path, { add: many, do: 'known' });
+    t.regex(refused.text, /id="field-add-error">Please give at most 1000 entries</);
     const endless = { add: `${emails.join('\r\n')} `.repeat(5) };
     t.is((await admin.post(path, endless)).status, 413);
     t.is((await user.post(path, endless)).status, 403);
@@ -185,9 +188,73 @@ for (const kind of firstKind()) {
     const here = `${GROUPS}/${group?.id}`;
     const wrong = await admin.post(`${here}/members`, { add: 'nobody@example.com' });
     t.is(wrong.status, 422);
-    t.true(wrong.text.includes('nobody@example.com is no user; give the id or the e-mail of one'));
+    t.true(wrong.text.includes('nobody@example.com is no user'));
     checkText(t, await admin.post(`${here}/members`, { add: NASTY }), 'the members');
     checkText(t, await admin.get(`${GROUPS}?after=${encodeURIComponent(NASTY)}`), 'the list');
+  });
+
+  test(`${kind}: of a list with unknown people nobody is added, until somebody says what is to be done`, async (t) => {
+    const { admin, database } = await openConsole(t, kind);
+    await addUser(database, { email: 'ann@example.com' });
+    await addUser(database, { email: 'bob@example.com' });
+    await admin.get(`${GROUPS}/new`);
+    await admin.post(`${GROUPS}/new`, { name: 'Staff', description: '' });
+    const group = await database.models.Group.findOne({ rejectOnEmpty: true });
+    const here = `${GROUPS}/${group.id}`;
+    const members = () => database.models.GroupMembership.count();
+    const add = 'ann@example.com, BOB@example.com\r\ncarl@example.com; Dan <dan@example.com>';
+    const refused = await admin.post(`${here}/members`, { one: '', add });
+    t.is(refused.status, 422);
+    t.regex(refused.text, /-error">These are no users: carl@example\.com, dan@example\.com</);
+    t.regex(refused.text, /ann@example\.com, BOB@example\.com\r\ncarl@example\.com; Dan/);
+    t.regex(refused.text, /name="do" value="known">Add the 2 known ones</);
+    t.regex(refused.text, /value="known invite">Add them and invite the others</);
+    t.is(await members(), 0);
+
+    t.is((await admin.post(`${here}/members`, { one: '', add, do: 'known' })).location, here);
+    const said = 'users are new members. These are no users: carl@example.com, dan@example.com.';
+    t.true((await admin.get(here)).text.includes(`2 ${said}`));
+    t.is(await members(), 2);
+
+    const invited = await admin.post(`${here}/members`, { one: '', add, do: 'known invite' });
+    const form = (await admin.get(invited.location ?? '')).text;
+    t.regex(form, /<textarea[^>]*>\s*carl@example\.com\ndan@example\.com</);
+    t.true(form.includes('value="Staff"'));
+
+    // Nobody of them is known: there is nothing to add.
+    const one = { one: 'carl@example.com', add: '' };
+    const alone = (await admin.post(`${here}/members`, one)).text;
+    t.regex(alone, /id="field-one-error">carl@example\.com is no user</);
+    t.regex(alone, /value="known invite">Invite them</);
+    t.notRegex(alone, /value="known">/);
+    const next = await admin.post(`${here}/members`, { ...one, do: 'known invite' });
+    t.regex(next.location ?? '', /^\/users\/enrol\?email=carl%40example\.com&groups=Staff$/);
+    const names = await admin.post(`${here}/members`, { one: 'ann@example.com', add: 'Carl' });
+    t.regex(names.text, /id="field-add-error">Carl is no user</);
+    t.regex(names.text, />Add the known one</);
+    t.notRegex(names.text, /invite/, 'who has no e-mail is not invited');
+  });
+
+  test(`${kind}: a policy test holds up known people of a list, until somebody insists`, async (t) => {
+    const { admin, database, plainUser } = await openConsole(t, kind);
+    await admin.get(`${GROUPS}/new`);
+    await admin.post(`${GROUPS}/new`, { name: 'Staff', description: '' });
+    const group = await database.models.Group.findOne({ rejectOnEmpty: true });
+    await write(database, async (transaction) => {
+      const rule = { group_id: group.id, action: 'drop', destination: '10.0.0.0/8' } as const;
+      await database.models.Rule.create(rule, { transaction });
+    });
+    await admin.get('/rules/policy_tests/new');
+    const test = { name: 'Wiki', user_id: plainUser.email, destination: '10.0.0.5' };
+    const sent = { ...test, device_id: '', protocol: 'tcp', port: '443', expect: 'accept' };
+    t.is((await admin.post('/rules/policy_tests/new', sent)).status, 303);
+    const path = `${GROUPS}/${group.id}/members`;
+    const list = { one: '', add: `${plainUser.email} carl@example.com` };
+    const held = await admin.post(path, { ...list, do: 'known' });
+    t.is(held.status, 422);
+    t.regex(held.text, /value="known force">Add them anyway</);
+    t.is((await admin.post(path, { ...list, do: 'known force' })).status, 303);
+    t.is(await database.models.GroupMembership.count(), 1);
   });
 
   test(`${kind}: many groups come in pages, by their names`, async (t) => {
