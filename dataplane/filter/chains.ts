@@ -64,10 +64,10 @@ export class Chains {
     else this.#words[next * this.#recordWords + this.#previous] = previous;
   }
 
-  /** The record that ends first among the oldest ones of a list, which must not be empty. */
+  /** The record that ends first among the oldest ones of a list; 0: the list is empty. */
   soonest(list: number, deadlines: Float64Array): number {
     let chosen = this.oldest(list);
-    let record = this.after(chosen);
+    let record = chosen === 0 ? 0 : this.after(chosen);
     for (let i = 1; i < CANDIDATES && record !== 0; i++) {
       if (deadlines[record]! < deadlines[chosen]!) chosen = record;
       record = this.after(record);
@@ -81,7 +81,7 @@ export class Chains {
    */
   passOver(list: number, deadlines: Float64Array): number {
     let chosen = this.oldest(list);
-    let record = this.after(chosen);
+    let record = chosen === 0 ? 0 : this.after(chosen);
     for (let i = 1; i < CANDIDATES && record !== 0; i++) {
       const next = this.after(record);
       const other = deadlines[record]! < deadlines[chosen]! ? chosen : record;

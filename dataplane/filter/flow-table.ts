@@ -39,6 +39,8 @@ export const TUN_OWNER = 0;
 
 /** Bit of the state of a flow: B has replied. lifetime.ts has more bits. */
 export const REPLIED = 1;
+/** Bit of the state of a flow: its connection is closed. */
+export const CLOSED = 16;
 /** Bit of the state of a flow: B may be the one who opened it. */
 export const DOUBTFUL = 32;
 
@@ -54,6 +56,8 @@ export function peerOf(owner: number): number {
 
 const UNREPLIED_LIST = 0;
 const REPLIED_LIST = 1;
+const CLOSED_LIST = 2;
+const LISTS = 3;
 
 /** What a table is made from; tests use smaller limits. */
 export interface FlowTableOptions {
@@ -119,8 +123,8 @@ export class FlowTable {
     const view = new DataView(seeds.buffer);
     this.#seed0 = view.getInt32(0);
     this.#seed1 = view.getInt32(4);
-    this.#byOwner = new Chains(this.#words, FLOW_WORDS, OWNER_CHAIN, 2 * owners);
-    this.#common = new Chains(this.#words, FLOW_WORDS, COMMON_CHAIN, 2);
+    this.#byOwner = new Chains(this.#words, FLOW_WORDS, OWNER_CHAIN, LISTS * owners);
+    this.#common = new Chains(this.#words, FLOW_WORDS, COMMON_CHAIN, LISTS);
   }
 
   /** Sets the time until the next call. */
@@ -298,8 +302,9 @@ export class FlowTable {
     target: number,
   ): number {
     const payer = opener === TUN_OWNER ? target : opener;
-    if (this.#counts[payer]! >= this.#quota) this.#evictOf(payer, reasons.flows_share);
-    else if (this.#live === this.capacity) this.#evictFor(payer);
+    const isShareFull = this.#counts[payer]! >= this.#quota;
+    if (isShareFull || this.#live === this.capacity)
+      this.#evict(this.#givingWay(payer, isShareFull, 'passOver'), isShareFull);
     const flow = this.#take();
     const words = this.#words;
     const at = flow * FLOW_WORDS;
@@ -313,7 +318,7 @@ export class FlowTable {
     words[at + B_OWNER] = target;
     words[at + B_GENERATION] = this.#generations[target]!;
     this.#counts[payer]! += 1;
-    this.#byOwner.append(2 * payer + UNREPLIED_LIST, flow);
+    this.#byOwner.append(LISTS * payer + UNREPLIED_LIST, flow);
     this.#common.append(UNREPLIED_LIST, flow);
     this.#insert(flow, hashOf(packet, sourcePort, destinationPort, this.#seed0, this.#seed1));
     this.#latest = flow;
@@ -321,24 +326,29 @@ export class FlowTable {
     return flow;
   }
 
-  /** Notes that B has replied: the flow is no longer among the first to be removed. */
-  markReplied(flow: number): void {
+  /**
+   * Notes that B has replied, or that the connection is closed. Where there is no room, closed
+   * flows are removed first, and then flows without a reply.
+   */
+  mark(flow: number, bit: typeof REPLIED | typeof CLOSED): void {
     const payer = this.payer(flow);
+    const before = this.#listOf(flow);
+    this.#words[flow * FLOW_WORDS + STATE]! |= bit;
+    const after = this.#listOf(flow);
     if (this.#isCharged(flow, payer)) {
-      this.#byOwner.remove(2 * payer + UNREPLIED_LIST, flow);
-      this.#byOwner.append(2 * payer + REPLIED_LIST, flow);
+      this.#byOwner.remove(LISTS * payer + before, flow);
+      this.#byOwner.append(LISTS * payer + after, flow);
     }
-    this.#common.remove(UNREPLIED_LIST, flow);
-    this.#common.append(REPLIED_LIST, flow);
-    this.#words[flow * FLOW_WORDS + STATE]! |= REPLIED;
+    this.#common.remove(before, flow);
+    this.#common.append(after, flow);
   }
 
   remove(flow: number, isForRoom = false): void {
     this.onRemove?.(flow, isForRoom);
     const payer = this.payer(flow);
-    const list = this.get(flow, STATE) & REPLIED;
+    const list = this.#listOf(flow);
     if (this.#isCharged(flow, payer)) {
-      this.#byOwner.remove(2 * payer + list, flow);
+      this.#byOwner.remove(LISTS * payer + list, flow);
       this.#counts[payer]! -= 1;
     }
     this.#common.remove(list, flow);
@@ -356,8 +366,7 @@ export class FlowTable {
     this.#generations[owner] = (this.#generations[owner]! + 1) | 0;
     this.#counts[owner] = 0;
     this.#doubtUntil[owner] = 0;
-    this.#byOwner.forget(2 * owner + UNREPLIED_LIST);
-    this.#byOwner.forget(2 * owner + REPLIED_LIST);
+    for (let list = 0; list < LISTS; list++) this.#byOwner.forget(LISTS * owner + list);
   }
 
   /**
@@ -390,6 +399,11 @@ export class FlowTable {
     return this.#generations[payer] === words[at + generation];
   }
 
+  #listOf(flow: number): number {
+    const state = this.#words[flow * FLOW_WORDS + STATE]!;
+    return (state & CLOSED) === 0 ? state & REPLIED : CLOSED_LIST;
+  }
+
   #take(): number {
     this.#live++;
     const flow = this.#firstFree;
@@ -419,45 +433,28 @@ export class FlowTable {
   /** The flow that is removed for a new one of `payer` when `stale` is gone; 0: none. */
   #nextToGo(payer: number, stale: number): number {
     const hasStale = stale !== 0 && this.payer(stale) === payer && this.#isCharged(stale, payer);
-    const isFull = this.#live === this.capacity && stale === 0;
-    if (this.#counts[payer]! - (hasStale ? 1 : 0) < this.#quota) {
-      if (!isFull) return 0;
-      const unreplied = this.#common.oldest(UNREPLIED_LIST);
-      if (unreplied !== 0) return unreplied;
-      if (this.#counts[payer] === 0) return this.#common.soonest(REPLIED_LIST, this.#deadlines);
-    }
-    const unreplied = this.#byOwner.oldest(2 * payer + UNREPLIED_LIST);
-    if (unreplied !== 0) return unreplied;
-    return this.#byOwner.soonest(2 * payer + REPLIED_LIST, this.#deadlines);
-  }
-
-  /** Removes the oldest flow of an owner without a reply, or else one of its oldest. */
-  #evictOf(owner: number, reason: number): void {
-    const unreplied = this.#byOwner.oldest(2 * owner + UNREPLIED_LIST);
-    const list = 2 * owner + REPLIED_LIST;
-    this.#evict(
-      unreplied === 0 ? this.#byOwner.passOver(list, this.#deadlines) : unreplied,
-      reason,
-    );
+    const isShareFull = this.#counts[payer]! - (hasStale ? 1 : 0) >= this.#quota;
+    if (!isShareFull && (stale !== 0 || this.#live < this.capacity)) return 0;
+    return this.#givingWay(payer, isShareFull, 'soonest');
   }
 
   /**
-   * Removes the oldest flow of all without a reply; or else a flow of the owner; or else one of the
-   * oldest.
+   * The flow that gives way to one of `payer`: the oldest closed one, or else the oldest without a
+   * reply, of all unless its share is full; or else one of the oldest of `payer`, or of all.
    */
-  #evictFor(owner: number): void {
-    const unreplied = this.#common.oldest(UNREPLIED_LIST);
-    if (unreplied !== 0) this.#evict(unreplied, reasons.flows_full);
-    else if (this.#counts[owner]! > 0) this.#evictOf(owner, reasons.flows_full);
-    else {
-      const flow = this.#common.passOver(REPLIED_LIST, this.#deadlines);
-      this.#evict(flow, reasons.flows_full);
-    }
+  #givingWay(payer: number, isShareFull: boolean, choose: 'passOver' | 'soonest'): number {
+    const own = LISTS * payer;
+    return (
+      (isShareFull ? 0 : cheapestOf(this.#common, 0)) ||
+      cheapestOf(this.#byOwner, own) ||
+      this.#byOwner[choose](own + REPLIED_LIST, this.#deadlines) ||
+      this.#common[choose](REPLIED_LIST, this.#deadlines)
+    );
   }
 
   /** Removes a flow before its end. Its owners are in doubt for the rest of its time. */
-  #evict(flow: number, reason: number): void {
-    if (!this.hasEnded(flow)) this.#count(reason);
+  #evict(flow: number, isShareFull: boolean): void {
+    if (!this.hasEnded(flow)) this.#count(isShareFull ? reasons.flows_share : reasons.flows_full);
     const words = this.#words;
     const at = flow * FLOW_WORDS;
     if (beginsAnywhere(words[at + KIND]! & 0xff)) {
@@ -494,4 +491,9 @@ export class FlowTable {
     }
     index[2 * at + 1] = 0;
   }
+}
+
+/** Of the lists from `first` on, the oldest closed flow, or the oldest without a reply; 0: none. */
+function cheapestOf(chains: Chains, first: number): number {
+  return chains.oldest(first + CLOSED_LIST) || chains.oldest(first + UNREPLIED_LIST);
 }

@@ -18,16 +18,15 @@ import {
   TCP_RST,
   TCP_SYN,
 } from '../wire/ip.ts';
-import { type FlowTable, REPLIED, STATE } from './flow-table.ts';
+import { CLOSED, type FlowTable, REPLIED, STATE } from './flow-table.ts';
 
 /**
- * Bits of a TCP flow's state, beside REPLIED: A acknowledged the reply; a side ended the
+ * Bits of a TCP flow's state, beside REPLIED and CLOSED: A acknowledged the reply; a side ended the
  * connection.
  */
 const ESTABLISHED = 2;
 const A_ENDED = 4;
 const B_ENDED = 8;
-const CLOSED = 16;
 
 /** Whether a connection is closed, by a reset or by both sides. */
 export function isClosed(flows: Pick<FlowTable, 'get'>, flow: number): boolean {
@@ -41,7 +40,7 @@ export function isFinished(flows: Pick<FlowTable, 'get'>, flow: number): boolean
 
 /** Notes a packet of a flow; `reply` is 1 where it goes from B to A. */
 export function notice(flows: FlowTable, flow: number, packet: InnerPacket, reply: number): void {
-  if (reply === 1 && (flows.get(flow, STATE) & REPLIED) === 0) flows.markReplied(flow);
+  if (reply === 1 && (flows.get(flow, STATE) & REPLIED) === 0) flows.mark(flow, REPLIED);
   if (packet.protocol === PROTOCOL_TCP) noticeTcp(flows, flow, packet.flags, reply);
   else flows.endIn(flow, lifetimeOf(packet));
 }
@@ -59,7 +58,8 @@ function noticeTcp(flows: FlowTable, flow: number, flags: number, reply: number)
   if ((flags & TCP_FIN) !== 0) state |= reply === 0 ? A_ENDED : B_ENDED;
   const bothEnded = (state & (A_ENDED | B_ENDED)) === (A_ENDED | B_ENDED);
   if (bothEnded || (flags & TCP_RST) !== 0) {
-    flows.set(flow, STATE, state | CLOSED);
+    flows.set(flow, STATE, state);
+    flows.mark(flow, CLOSED);
     flows.endIn(flow, TCP_CLOSED_MS);
     return;
   }

@@ -4,10 +4,12 @@
 import test from 'ava';
 import fc from 'fast-check';
 import {
+  CLOSED,
   FlowTable,
   type FlowTableOptions,
   ownerOf,
   peerOf,
+  REPLIED,
   TUN_OWNER,
 } from '../../../dataplane/filter/flow-table.ts';
 import { reasonNames } from '../../../dataplane/reasons.ts';
@@ -135,7 +137,7 @@ test('a peer at its quota loses its oldest unanswered flow', (t) => {
   const table = tableOf({ quota: 4 });
   const flows = [1, 2, 3, 4].map((source) => open(table, source));
   open(table, 50, OTHER);
-  table.markReplied(flows[0]!);
+  table.mark(flows[0]!, REPLIED);
   open(table, 5);
   t.deepEqual(
     [1, 2, 3, 4, 5, 50].filter((source) => has(table, source)),
@@ -147,7 +149,7 @@ test('a peer at its quota with answered flows only loses the one that would end 
   const table = tableOf({ quota: 4 });
   for (const source of [1, 2, 3, 4]) {
     const flow = open(table, source);
-    table.markReplied(flow);
+    table.mark(flow, REPLIED);
     if (source === 3) table.endIn(flow, 10);
   }
   open(table, 5);
@@ -157,9 +159,34 @@ test('a peer at its quota with answered flows only loses the one that would end 
   );
 });
 
+test('a closed flow goes before others, from the share of a peer and from a full table', (t) => {
+  for (const [limits, opener] of [
+    [{ quota: 12 }, PEER],
+    [{ capacity: 16 }, OTHER],
+  ] as const) {
+    const table = tableOf({ quota: 16, ...limits });
+    const flows = Array.from({ length: limits.quota ?? 16 }, (_, i) => open(table, i + 1));
+    for (const flow of flows.slice(1)) table.mark(flow, REPLIED);
+    const closed = flows.slice(-2);
+    // The answer to a reset comes late.
+    for (const flow of [...closed, flows[0]!]) table.mark(flow, CLOSED);
+    table.mark(flows[0]!, REPLIED);
+    for (const [source, gone] of [
+      [101, flows.length - 1],
+      [102, flows.length],
+      [103, 1],
+      [104, 101],
+    ] as const) {
+      open(table, source, opener);
+      t.false(has(table, gone), `${gone} gives way to ${source}`);
+    }
+    t.is(flows.filter((_, i) => has(table, i + 1)).length, flows.length - 3);
+  }
+});
+
 test('a full table loses its oldest unanswered flow, of whichever peer', (t) => {
   const table = tableOf({ capacity: 4 });
-  table.markReplied(open(table, 1, OTHER));
+  table.mark(open(table, 1, OTHER), REPLIED);
   for (const source of [2, 3, 4]) open(table, source, OTHER);
   open(table, 5, PEER);
   t.deepEqual(
@@ -170,14 +197,14 @@ test('a full table loses its oldest unanswered flow, of whichever peer', (t) => 
 
 test('if all flows were answered, the peer that opens one more loses one of its own', (t) => {
   const table = tableOf({ capacity: 4 });
-  for (const source of [1, 2, 3]) table.markReplied(open(table, source, OTHER));
-  table.markReplied(open(table, 4, PEER));
+  for (const source of [1, 2, 3]) table.mark(open(table, source, OTHER), REPLIED);
+  table.mark(open(table, 4, PEER), REPLIED);
   open(table, 5, PEER);
   t.deepEqual(
     [1, 2, 3, 4, 5].filter((source) => has(table, source)),
     [1, 2, 3, 5],
   );
-  table.markReplied(table.find(packetOf(5, 9), 1, 2) >> 1);
+  table.mark(table.find(packetOf(5, 9), 1, 2) >> 1, REPLIED);
   open(table, 6, ownerOf(2, 4));
   t.is([1, 2, 3, 5].filter((source) => has(table, source)).length, 3);
   t.true(has(table, 6));
@@ -268,7 +295,7 @@ test('after any sequence of changes the table holds the same flows as a map', (t
             slow.delete(source);
           } else if (what === 3 && isLive) {
             const flow = table.find(packetOf(9, source), 2, 1) >> 1;
-            if (table.get(flow, 12) === 0) table.markReplied(flow);
+            if (table.get(flow, 12) === 0) table.mark(flow, REPLIED);
           } else if (!isLive) {
             open(table, source, owner);
             slow.set(source, { owner, endsAt: now + 60_000 });
