@@ -44,7 +44,7 @@ export { notify } from './io/notify.ts';
 export { releaseMemory } from './io/release-memory.ts';
 export { readHostAddresses } from './io/host-addresses.ts';
 export { readFilesMax } from './io/system.ts';
-export type { FileShares } from './io/files.ts';
+export type { FileLimits } from './io/files.ts';
 export type { CaptureOrder } from './path/capture.ts';
 export type { ChangeEffect } from './path/effect.ts';
 export { endReasons } from './filter/ended-flows.ts';

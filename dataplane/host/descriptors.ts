@@ -3,7 +3,7 @@
 // what is missing and how to fix it.
 
 import type { NetworkConfig } from '../contract.ts';
-import { divideFiles, type FileShares, readFiles, relayedWithin } from '../io/files.ts';
+import { divideFiles, type FileLimits, readFiles, relayedWithin } from '../io/files.ts';
 import { portsForEach } from '../io/host-sockets.ts';
 import type { TableFill } from '../io/kernel-counts.ts';
 import { acceptOwnSource } from '../io/system.ts';
@@ -99,7 +99,7 @@ export interface Descriptors {
   readonly tunTakesOwnSource?: boolean;
   readonly listenPort: number;
   /** How the descriptors of this process are divided. */
-  readonly files: FileShares;
+  readonly files: FileLimits;
 }
 
 /** What people and health checks see of a running gateway. */

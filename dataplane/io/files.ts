@@ -36,7 +36,7 @@ export interface Files {
 }
 
 /** What each may have. */
-export interface FileShares extends Pick<Files, 'max' | 'relayed'> {
+export interface FileLimits extends Pick<Files, 'max' | 'relayed'> {
   /** Connections of each listener, and of all devices together at the gateway's own address. */
   readonly connections: number;
   /** Sockets of each worker. */
@@ -44,7 +44,7 @@ export interface FileShares extends Pick<Files, 'max' | 'relayed'> {
 }
 
 /** Divides descriptors. A connection at the own address has one at the listener, and a socket. */
-export function divideFiles({ max, open, relayed, leaves, workers }: Files): FileShares {
+export function divideFiles({ max, open, relayed, leaves, workers }: Files): FileLimits {
   const left = (max ?? Number.POSITIVE_INFINITY) - open - OTHER_FILES - FILES_OF_RELAYED * relayed;
   const part = Math.floor(left / (leaves ? 2 * LISTENERS + 2 : LISTENERS + 1));
   const connections = Math.max(LISTENER_MIN, Math.min(LISTENER_MAX, part));

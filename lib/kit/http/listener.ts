@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import type { Server, ServerResponse as ServerResponseOf } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
-import type { FileShares } from '../../../dataplane/index.ts';
+import type { FileLimits } from '../../../dataplane/index.ts';
 import type { Counters } from '../process/counters.ts';
 import type { Log } from '../process/log.ts';
 import { SparseLines } from '../process/sparse-lines.ts';
@@ -62,7 +62,7 @@ export const MORE_FILES =
   'Allow more open files: LimitNOFILE=65536 in the systemd unit, --ulimit nofile=65536:65536 for a container, or ulimit -n 65536 before a start by hand.';
 
 /** What must be less where few files may be open: `max` of them, and so many `connections`. */
-export function limitsWithin({ max, connections }: FileShares): Partial<HttpLimits> {
+export function limitsWithin({ max, connections }: FileLimits): Partial<HttpLimits> {
   if (connections >= HTTP_LIMITS.connectionsMax) return {};
   const share = HTTP_LIMITS.connectionsPerAddressMax / HTTP_LIMITS.connectionsMax;
   const connectionsPerAddressMax = Math.ceil(connections * share);
