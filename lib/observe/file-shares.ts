@@ -55,13 +55,13 @@ export function fileShares({ facts, sockets, listening }: Seen): FileShares {
 }
 
 /** The parts that are nearly full. Of sockets each worker has a share of its own. */
-export function nearlyFull(seen: Seen): FileShares {
+export function nearlyFull(seen: Seen): FilePart[] {
   const shares = fileShares(seen);
   const ofWorker = { open: seen.sockets['most'] ?? 0, max: seen.facts.files.sockets };
   const all = shares.sockets === undefined ? shares : { ...shares, sockets: ofWorker };
-  return Object.fromEntries(
-    Object.entries(all).filter(([, { open, max }]) => open >= NEARLY * max),
-  ) as FileShares;
+  return Object.entries(all)
+    .filter(([, { open, max }]) => open >= NEARLY * max)
+    .map(([part]) => part as FilePart);
 }
 
 /** The engine in TypeScript has sockets only in place of a TUN. */

@@ -12,7 +12,7 @@ import type { HistoryCounts } from '../reconcile/history.ts';
 import type { ReconcilerWork } from '../reconcile/work.ts';
 import type { RuleInForce } from '../reconcile/translated-rules.ts';
 import type { KnownDevice, Problem } from '../reconcile/known.ts';
-import type { FileShares } from './file-shares.ts';
+import type { FilePart, FileShares } from './file-shares.ts';
 import type { PresenceCounts } from './presence.ts';
 
 /** Whether the gateway serves, and why not. */
@@ -42,8 +42,11 @@ export interface Readiness {
   readonly reason?: string;
   /** How many HTTP connections there may be, where too few files may be open for more. */
   readonly connections_max?: number;
-  /** Parts of the gateway that have nearly as many files open as each may; left out: none. */
-  readonly nearly_full?: FileShares;
+  /**
+   * Parts of the gateway that have nearly as many files open as each may; left out: none. How many
+   * these are is only for those who may read `/metrics`.
+   */
+  readonly nearly_full?: readonly FilePart[];
 }
 
 /** What this process's data plane was seen to do, at most half a second ago. */

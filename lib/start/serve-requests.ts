@@ -34,7 +34,13 @@ import { followCertificate } from '../kit/http/tls.ts';
 import type { Mailer } from '../kit/mail/mailer.ts';
 import { makeFirstAdministrator } from '../installation/setup/first-administrator.ts';
 import { showCredentials } from '../installation/setup/first-credentials.ts';
-import { fileShares, type FileShares, type Listening, nearlyFull } from '../observe/file-shares.ts';
+import {
+  type FilePart,
+  fileShares,
+  type FileShares,
+  type Listening,
+  nearlyFull,
+} from '../observe/file-shares.ts';
 import type { Observed, Readiness, Watched } from '../observe/gateway-state.ts';
 import { groupsHearer } from '../domain/policy/memberships.ts';
 import { watchFailures } from '../domain/policy/watch.ts';
@@ -429,8 +435,8 @@ function connectionsOf({ connectionsMax }: Partial<HttpLimits>): Partial<Readine
 }
 
 /** The parts that are nearly full, where there are some. */
-function fullOf(shares: FileShares): Partial<Readiness> {
-  return Object.keys(shares).length === 0 ? {} : { nearly_full: shares };
+function fullOf(parts: readonly FilePart[]): Partial<Readiness> {
+  return parts.length === 0 ? {} : { nearly_full: parts };
 }
 
 // ---- what the log says -----------------------------------------------------------------------

@@ -94,7 +94,7 @@ async function isServedBesideCrowd(t: ExecutionContext, topology: Topology): Pro
     }
     t.regex(
       await ask('GET', '/readyz'),
-      /^200 .*"connections_max":\d+.*"nearly_full":\{"requests"/,
+      /^200 .*"connections_max":\d+.*"nearly_full":\["requests"/,
     );
     const metrics = await ask('GET', '/metrics');
     const open = Number(/^process_open_fds (\d+)/m.exec(metrics)?.[1]);

@@ -3,7 +3,7 @@
 
 import { type Config, isInTheClear, isLoopback, settingsAdvice } from '../../../config/index.ts';
 import { HTTP_LIMITS, MORE_FILES } from '../../kit/http/listener.ts';
-import { type FilePart, partsInWords } from '../../observe/file-shares.ts';
+import { partsInWords } from '../../observe/file-shares.ts';
 import type { Readiness } from '../../observe/gateway-state.ts';
 import { failed, type Finding, ok, warning } from './finding.ts';
 
@@ -70,12 +70,12 @@ function fewConnections({ connections_max: max }: Readiness): Finding[] {
 }
 
 /** Parts of the gateway that soon refuse, because all files that they may have are open. */
-function fullShares({ nearly_full: shares = {} }: Readiness): Finding[] {
-  return Object.entries(shares).map(([part, { open, max }]) =>
+function fullShares({ nearly_full: parts = [] }: Readiness): Finding[] {
+  return parts.map((part) =>
     warning(
       'gateway',
-      `Of ${max} open files for ${partsInWords[part as FilePart] ?? part}, ${open} are used.`,
-      `Look for a device or a client that opens very many. If all are meant: ${MORE_FILES} Then restart the gateway.`,
+      `Nearly all open files for ${partsInWords[part] ?? part} are used.`,
+      `Look at wg_gateway_files in /metrics, and for a device or a client that opens very many. If all are meant: ${MORE_FILES} Then restart the gateway.`,
     ),
   );
 }
