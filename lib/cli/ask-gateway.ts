@@ -6,6 +6,7 @@ import type { Config } from '../../config/index.ts';
 import type { DeviceNaming, NamedByIdEnd } from '../../models/index.ts';
 import type { Errors } from '../kit/validation/validate.ts';
 import { isSameAddress } from '../kit/validation/texts.ts';
+import { setAsService } from '../kit/database/place.ts';
 import { localSocketPath } from '../kit/process/local-socket-path.ts';
 import { commandLine } from '../kit/process/command-line.ts';
 import { askSocket } from './ask-socket.ts';
@@ -25,10 +26,10 @@ export interface ShownDevice {
 
 /** The gateway that runs on this host. */
 export class LocalGateway {
-  readonly #path: string;
+  readonly #config: Pick<Config, 'dataDir'>;
 
   constructor(config: Pick<Config, 'dataDir'>) {
-    this.#path = localSocketPath(config);
+    this.#config = config;
   }
 
   /**
@@ -55,9 +56,10 @@ export class LocalGateway {
 
   async #send(method: 'GET' | 'POST', path: string, body?: object): Promise<IncomingMessage> {
     try {
-      return await askSocket(this.#path, { method, path, body });
+      return await askSocket(localSocketPath(this.#config), { method, path, body });
     } catch (error) {
-      throw new Error(sayUnreachable(this.#path, error as NodeJS.ErrnoException), { cause: error });
+      const said = sayUnreachable(this.#config, error as NodeJS.ErrnoException);
+      throw new Error(said, { cause: error });
     }
   }
 
@@ -156,16 +158,22 @@ function isNamedBy(naming: Exclude<DeviceNaming, { readonly id: string }>) {
   };
 }
 
+const ELSEWHERE = 'run this on the host of the gateway, with its DATA_DIR';
+
 /** Where the API has a rule. */
 export function rulePath(id: string): string {
   return `/v0/rules/${encodeURIComponent(id)}`;
 }
 
-function sayUnreachable(path: string, { code, message }: NodeJS.ErrnoException): string {
+function sayUnreachable(
+  config: Pick<Config, 'dataDir'>,
+  { code, message }: NodeJS.ErrnoException,
+): string {
+  const path = localSocketPath(config);
   if (code === 'EACCES')
     return `${path} may not be opened; run this as the account of the gateway, or as root`;
   if (code === 'ENOENT' || code === 'ECONNREFUSED')
-    return `no gateway runs here (nothing listens at ${path}); run this on the host of the gateway, with its DATA_DIR`;
+    return `no gateway runs here (nothing listens at ${path}); ${setAsService(config) ?? ELSEWHERE}`;
   return `the gateway did not answer at ${path}: ${message}`;
 }
 

@@ -20,7 +20,7 @@ import type { Command } from '../cli/run.ts';
 import { whereWritten } from '../cli/where-written.ts';
 import { databaseTls } from '../kit/database/tls.ts';
 import { sayError } from '../kit/database/say-error.ts';
-import { defaultDatabaseFile, missingDatabase } from '../kit/database/place.ts';
+import { defaultDatabaseFile, missingDatabase, setAsService } from '../kit/database/place.ts';
 import { waitForOlder } from '../installation/setup/beside-older.ts';
 import { gatewayIdentity, prepareDataDir } from '../installation/setup/first-start.ts';
 import { lockDataDir } from '../installation/setup/only-gateway.ts';
@@ -121,11 +121,11 @@ function withoutDatabase({ words }: Command, config: Config): string | null {
   const missing = missingDatabase(config);
   if (missing === null) return null;
   const { place, setting } = missing;
+  const service = setting === 'DATA_DIR' ? setAsService(config) : null;
+  const how = service ?? `set ${setting} as the gateway has it`;
   if (!MAKE_DATABASE.has(words))
-    return `there is no database ${place}; set ${setting} as the gateway has it, or start the gateway, which makes one`;
-  remark(
-    `a database is made ${place}; if the gateway has another one, set ${setting} as it has it`,
-  );
+    return `there is no database ${place}; ${how}, or start the gateway, which makes one`;
+  remark(`a database is made ${place}; if the gateway has another one: ${how}`);
   return null;
 }
 

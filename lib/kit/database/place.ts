@@ -1,8 +1,11 @@
 // Where the settings put a SQLite database, and how much room is left there.
 
-import { statfsSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { lstatSync, statfsSync, statSync } from 'node:fs';
+import { isAbsolute, join } from 'node:path';
 import type { Config } from '../../../config/index.ts';
+
+/** Where the service of systemd has its data: `DATA_DIR` of config/systemd/postern.service. */
+const OF_SERVICE = '/var/lib/postern';
 
 /** The file of a database that no setting names. */
 export function defaultDatabaseFile({ dataDir }: Pick<Config, 'dataDir'>): string {
@@ -35,9 +38,22 @@ export function missingDatabase(
     : { place: `at ${file}`, setting: 'DATABASE_URL' };
 }
 
-function isMissing(path: string): boolean {
+/**
+ * What to set where the data of a service are elsewhere; null: no service is known here. A shell
+ * seldom has the settings of a service; who sets a whole path means another gateway.
+ */
+export function setAsService(
+  { dataDir }: Pick<Config, 'dataDir'>,
+  ofService = OF_SERVICE,
+): string | null {
+  // Only root may look behind the link that DynamicUser= makes.
+  if (isAbsolute(dataDir) || isMissing(ofService, lstatSync)) return null;
+  return `the service of this host has its data in ${ofService}: set DATA_DIR=${ofService}, and the settings of the service`;
+}
+
+function isMissing(path: string, look: (path: string) => unknown = statSync): boolean {
   try {
-    statSync(path);
+    look(path);
     return false;
   } catch (error) {
     // A folder that may not be opened may hold it.

@@ -249,7 +249,7 @@ test.serial(
     t.is(status, 0, stderr);
     t.true(
       stderr.startsWith(
-        `a database is made in ${folder}; if the gateway has another one, set DATA_DIR as it has it\n`,
+        `a database is made in ${folder}; if the gateway has another one: set DATA_DIR as the gateway has it\n`,
       ),
       stderr,
     );

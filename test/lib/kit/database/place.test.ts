@@ -6,6 +6,7 @@ import {
   defaultDatabaseFile,
   missingDatabase,
   roomOf,
+  setAsService,
 } from '../../../../lib/kit/database/place.ts';
 
 const rows: [set: object, file: string | null][] = [
@@ -33,6 +34,16 @@ test('a database that is not there is missing, and a server is not looked for', 
   t.deepEqual(missingDatabase(named), { place: 'at /dev/null/x', setting: 'DATABASE_URL' });
   t.is(missingDatabase({ ...config, databaseUrl: `sqlite:${import.meta.filename}` }), null);
   t.is(missingDatabase({ ...config, databaseHost: 'db' }), null);
+});
+
+test('a command whose shell does not name a folder is shown that of the service', (t) => {
+  const there = import.meta.dirname;
+  t.is(
+    setAsService({ dataDir: './data' }, there),
+    `the service of this host has its data in ${there}: set DATA_DIR=${there}, and the settings of the service`,
+  );
+  t.is(setAsService({ dataDir: './data' }, '/nowhere/at/all'), null);
+  t.is(setAsService({ dataDir: '/srv/data' }, there), null);
 });
 
 test('nobody knows how much room there is in a folder that is not there', (t) => {
