@@ -15,6 +15,8 @@ const LONGEST_MS = 2 ** (BITS * RINGS) - 1;
 
 /** No entry; entries begin at 1. */
 const NONE = 0;
+/** The next tick must be looked for. */
+const UNKNOWN = -1;
 
 /** The deadlines of entries, which are numbers. */
 export class Wheel {
@@ -29,6 +31,8 @@ export class Wheel {
   readonly #due: Float64Array;
   /** The tick up to which all was fired. */
   readonly #now = new Float64Array(1);
+  /** The next tick at which a place comes that has entries, as long as it is known. */
+  readonly #nextTick = new Float64Array([NEVER]);
   #count = 0;
 
   constructor(entries: number) {
@@ -65,7 +69,7 @@ export class Wheel {
     if (previous !== NONE) this.#next[previous] = next;
     else {
       this.#first[place] = next;
-      if (next === NONE) this.#occupied[place >> 5]! &= ~(1 << (place & 31));
+      if (next === NONE) this.#vacate(place, this.#due[entry]!);
     }
     this.#place[entry] = 0;
     this.#count--;
@@ -73,7 +77,7 @@ export class Wheel {
 
   /** When `take` may have an entry, in ms; NEVER where the wheel is empty. */
   get deadline(): number {
-    return this.#count === 0 ? NEVER : this.#nextTick();
+    return this.#findNextTick();
   }
 
   /**
@@ -89,13 +93,20 @@ export class Wheel {
         this.remove(entry);
         return entry;
       }
-      const next = this.#nextTick();
+      const next = this.#findNextTick();
       if (next > tick) break;
       current[0] = next;
+      this.#nextTick[0] = UNKNOWN;
       this.#cascade(next);
     }
     if (tick > current[0]!) current[0] = tick;
     return NONE;
+  }
+
+  /** Notes that a place has no entries any more; `due` is when its last one was due. */
+  #vacate(place: number, due: number): void {
+    this.#occupied[place >> 5]! &= ~(1 << (place & 31));
+    if (comesAt(due, place >> BITS) === this.#nextTick[0]) this.#nextTick[0] = UNKNOWN;
   }
 
   #insert(entry: number): void {
@@ -112,6 +123,8 @@ export class Wheel {
     this.#first[place] = entry;
     this.#place[entry] = place + 1;
     this.#occupied[place >> 5]! |= 1 << (place & 31);
+    const comes = comesAt(due, ring);
+    if (comes < this.#nextTick[0]!) this.#nextTick[0] = comes;
   }
 
   /** Moves inward what is in the places of the outer rings that begin at a tick. */
@@ -133,7 +146,8 @@ export class Wheel {
   }
 
   /** The next tick at which a place of a ring comes that has entries. */
-  #nextTick(): number {
+  #findNextTick(): number {
+    if (this.#nextTick[0] !== UNKNOWN) return this.#nextTick[0]!;
     let earliest = NEVER;
     const now = this.#now[0]!;
     for (let ring = 0; ring < RINGS; ring++) {
@@ -142,6 +156,7 @@ export class Wheel {
       const distance = this.#distance(ring, toWord(from) & MASK);
       if (distance >= 0) earliest = Math.min(earliest, (from + distance) * size);
     }
+    this.#nextTick[0] = earliest;
     return earliest;
   }
 
@@ -162,6 +177,11 @@ export class Wheel {
 /** A tick as a word: modulo 2^32. */
 function toWord(tick: number): number {
   return tick | 0;
+}
+
+/** The tick at which the place comes that has what is due at a tick in a ring. */
+function comesAt(due: number, ring: number): number {
+  return due - (toWord(due) & ((1 << (BITS * ring)) - 1));
 }
 
 function lowestBit(word: number): number {

@@ -53,6 +53,19 @@ test('an earlier deadline takes the place of a later one; a later one changes no
   t.is(wheel.take(5_000), 0);
 });
 
+test('the deadline is that of the entries that are left', (t) => {
+  const wheel = new Wheel(4);
+  wheel.take(10);
+  for (const [entry, at] of [20, 20, 30, 70_000].entries()) wheel.schedule(entry + 1, at);
+  const deadlines = [1, 2, 3, 4].map((entry) => {
+    wheel.remove(entry);
+    return wheel.deadline;
+  });
+  t.deepEqual(deadlines, [20, 30, 65_536, NEVER]);
+  wheel.schedule(1, 25);
+  t.is(wheel.deadline, 25);
+});
+
 test('what is further away than the wheel reaches fires early', (t) => {
   const wheel = new Wheel(1);
   wheel.schedule(1, 1e12);
@@ -80,5 +93,8 @@ test('random deadlines fire in order, none is lost', (t) => {
       due.delete(fired);
     }
     for (const [waiting, when] of due) t.true(Math.ceil(when) > now, `${waiting} is late`);
+    const latest = Math.ceil(Math.min(NEVER, ...due.values()));
+    t.true(wheel.deadline > now && wheel.deadline <= latest, `${wheel.deadline}, not ${latest}`);
+    t.is(wheel.deadline === NEVER, due.size === 0);
   }
 });
