@@ -258,10 +258,9 @@ class WorkerGateway implements Gateway, LinkOwner {
   }
 
   workerOptions({ number }: WorkerLink): Omit<WorkerOptions, 'port'> {
-    const { privateKey } = this.#options;
     const { engine, queues, tunTakesUdp, tunTakesOwnSource } = this.#system;
     const wakes = queues.map((queue) => queue.wake);
-    const { ipv4, ipv6, mtu, defaultAction, allowsMetadata, relaysTcp } = this.#options;
+    const { privateKey, ipv4, ipv6, mtu, defaultAction, allowsMetadata, relaysTcp } = this.#options;
     return {
       ...queues[number]!,
       team: { self: number, size: queues.length, memory: this.#memory, wakes },

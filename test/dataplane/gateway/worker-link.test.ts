@@ -255,6 +255,7 @@ class Owner implements LinkOwner {
       tun: -1,
       hostSockets: null,
       tunTakesUdp: false,
+      joinsForTun: false,
       listenPort: 0,
       flowLog: null,
       activity: createActivity(),

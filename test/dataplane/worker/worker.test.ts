@@ -63,6 +63,7 @@ class Bench {
       tun: links.tun ?? -1,
       hostSockets: null,
       tunTakesUdp: false,
+      joinsForTun: false,
       listenPort:
         addon === null || links.udp4 !== undefined || udp4 < 0 ? 0 : addon.boundPort(udp4),
       flowLog: null,
