@@ -1,8 +1,8 @@
 // Datagrams that come in fragments. Each fragment is kept; when the last one has come, the datagram
 // is judged once, as if it had come whole, and then all of its fragments leave together and in
 // order. Packets that came before the last fragment leave before them. So nobody behind the gateway
-// holds an incomplete datagram, and no fragment is judged alone. Where pasta is behind the TUN, which
-// drops fragments, what leaves by the TUN leaves in one piece.
+// holds an incomplete datagram, and no fragment is judged alone. pasta drops fragments: where it is
+// behind the TUN, what leaves by the TUN leaves in one piece.
 
 import { PACKET_SLOTS, SLOT_BYTES, SLOT_HEADROOM_BYTES } from '../constants.ts';
 import {
