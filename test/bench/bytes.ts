@@ -118,7 +118,9 @@ async function receive(
   const behind: Buffer[] = [];
   let count = 0;
   for await (const chunk of chunks) {
-    behind.push(comparison.take(chunk));
+    const rest = comparison.take(chunk);
+    // An empty rest would keep the memory of its chunk.
+    if (rest.length > 0) behind.push(rest);
     count += 1;
     if (count % RESTS.every === 0) await sleep(RESTS.ms);
   }
