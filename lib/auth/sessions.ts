@@ -19,6 +19,7 @@ import {
   type User,
 } from '../../models/index.ts';
 import { ApiError } from '../kit/http/errors.ts';
+import { pageAt } from '../kit/http/late-routes.ts';
 import type { ForgettingTime } from '../kit/process/forgetting.ts';
 import type { Chore } from '../kit/process/hourly.ts';
 import { describeError } from '../kit/process/log.ts';
@@ -298,7 +299,7 @@ function pageOfForm({ headers, server }: Request, externalUrl: string): string |
 /** A question before a write is shown where its form was sent to, which often is no page. */
 function pageAtOrAbove(server: Server, path: string): string {
   const [place = '/'] = path.split('?');
-  if (place === '/' || server.match('get', place) !== null) return path;
+  if (place === '/' || pageAt(server, place) !== null) return path;
   return pageAtOrAbove(server, place.replace(/\/[^/]*$/, '') || '/');
 }
 

@@ -16,6 +16,7 @@ import { docs } from '../api/docs.ts';
 import { errorAnswers } from '../kit/http/errors.ts';
 import { guardListener } from '../kit/http/gate.ts';
 import { health } from '../api/health.ts';
+import { addAskedRoutes } from '../kit/http/late-routes.ts';
 import { inForce } from '../kit/http/in-force.ts';
 import {
   answerClientErrors,
@@ -49,7 +50,7 @@ import { isWeb } from '../web/kit/headers.ts';
 import { Pages } from '../web/kit/answers.ts';
 
 /**
- * Makes the server; it does not listen yet, and requests can be injected. Its pages are added with
+ * Makes the server; it does not listen yet, and requests can be injected. Its routes are added with
  * the first request for one.
  */
 export function createServer(services: Services): Server {
@@ -98,7 +99,7 @@ export function createServer(services: Services): Server {
   const findAddress = addressFinder(proxies);
   guardListener(listener, gateOptions(keeper, { counters, proxies, findAddress, isTls, metrics }));
   void server.register({ plugin: conventions, options: { prefix: prefixOf(config) } });
-  addPagesWhenAsked(server, () => web);
+  addRoutesWhenAsked(server, () => web);
   void server.register({ plugin: undeclaredLengths });
   void server.register({ plugin: bodyBudget, options: { counters } });
   const unnamed = new UnnamedProxies(log);
@@ -124,10 +125,11 @@ export function createServer(services: Services): Server {
 }
 
 /**
- * Adds the pages with the first request for one: after the conventions, which repair the path, and
- * before whatever may refuse the request: its page of an error has the headers of all pages, too.
+ * Adds the console with the first request for a page, and each route with the first request for one
+ * like it: after the conventions, which repair the path, and before whatever may refuse the request:
+ * its page of an error has the headers of all pages, too.
  */
-function addPagesWhenAsked(server: Server, consoleOf: () => Console): void {
+function addRoutesWhenAsked(server: Server, consoleOf: () => Console): void {
   let added: Promise<void> | null = null;
   const add = async (): Promise<void> => {
     const { addPages } = await import('./add-pages.ts').catch((error: unknown) => {
@@ -139,6 +141,7 @@ function addPagesWhenAsked(server: Server, consoleOf: () => Console): void {
   };
   server.ext('onRequest', async (request, h) => {
     if (isWeb(request)) await (added ??= add());
+    addAskedRoutes(server, request.path);
     return h.continue;
   });
 }

@@ -5,6 +5,7 @@
 import type { Plugin, Server, ServerRoute } from '@hapi/hapi';
 import { BrowserBinding } from '../auth/identity/browser.ts';
 import { asksForSession } from '../auth/sessions.ts';
+import { addLate } from '../kit/http/late-routes.ts';
 import { assetRoutes } from './kit/assets.ts';
 import { validateForms } from './kit/form-token.ts';
 import { guardPages } from './kit/headers.ts';
@@ -112,8 +113,8 @@ export const webPages: Plugin<Web> = {
     // Streams that go on would keep the server from its end.
     server.ext('onPreStop', () => web.live.close());
     server.ext('onPreStop', () => web.jobs.stop());
-    server.route([...assetRoutes(web.pages.assets), logoRoute(web.recall)]);
-    for (const routes of pageRoutes) server.route(routes(web));
+    addLate(server, [...assetRoutes(web.pages.assets), logoRoute(web.recall)]);
+    for (const routes of pageRoutes) addLate(server, routes(web));
   },
 };
 

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import type { Page, Request } from 'playwright-core';
 import { ADMINISTRATORS } from '../../lib/auth/sessions.ts';
-import { openServer } from '../support/api/server.ts';
+import { openServer, routesOf } from '../support/api/server.ts';
 import {
   inspectEverywhere,
   inspectOpen,
@@ -37,8 +37,7 @@ test('every page passes in every look', async (t) => {
   }
   t.deepEqual([...live].toSorted(), LIVE_PAGES);
   const { server } = await openServer(t, 'sqlite');
-  const forgotten = server
-    .table()
+  const forgotten = (await routesOf(server))
     .filter(({ method, settings: { auth } }) => {
       const strategies = auth?.strategies ?? [];
       return (

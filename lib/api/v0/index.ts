@@ -3,6 +3,7 @@
 
 import type { Plugin } from '@hapi/hapi';
 import { operations } from '../../rooms.ts';
+import { addLate } from '../../kit/http/late-routes.ts';
 import { operationRoutes } from '../operation-routes.ts';
 import type { ApiContext } from '../routes.ts';
 import { captureRoute } from './capture.ts';
@@ -11,7 +12,7 @@ import { captureRoute } from './capture.ts';
 export const v0: Plugin<ApiContext> = {
   name: 'v0',
   register(server, context) {
-    server.route(operationRoutes(context, context.rooms, operations));
-    server.route(captureRoute(context));
+    addLate(server, operationRoutes(context, context.rooms, operations));
+    addLate(server, [captureRoute(context)]);
   },
 };

@@ -9,6 +9,7 @@ import { OidcClients } from '../../auth/oidc/client.ts';
 import { signOutAddress } from '../../auth/oidc/sign-out.ts';
 import type { LiveSession } from '../../auth/sessions.ts';
 import { completeSignIn, SignInRefusal, signOut } from '../../auth/sign-in.ts';
+import { pageAt } from '../../kit/http/late-routes.ts';
 import { callerOf } from '../../kit/http/request-caller.ts';
 import { commandLine } from '../../kit/process/command-line.ts';
 import { describeError } from '../../kit/process/log.ts';
@@ -192,7 +193,7 @@ export async function signInAgainPage(
 
 /** The nearest page at or above a path that does not ask for a recent sign-in itself. */
 function pageWithoutQuestion({ server }: Pick<Request, 'server'>, path: string): string {
-  const route = server.match('get', path.replace(/\?.*$/s, ''));
+  const route = pageAt(server, path.replace(/\?.*$/s, ''));
   if (route !== null && route.settings.app?.recentSignIn === undefined) return path;
   return pageWithoutQuestion({ server }, path.replace(/\/[^/]*$/, '') || '/');
 }

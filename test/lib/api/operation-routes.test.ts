@@ -2,12 +2,12 @@
 
 import test from 'ava';
 import { operations } from '../../../lib/rooms.ts';
-import { openServer } from '../../support/api/server.ts';
+import { openServer, routesOf } from '../../support/api/server.ts';
 
 test('each operation has its route, and one that changes a record takes PUT too', async (t) => {
   const { server } = await openServer(t, 'sqlite');
   const routes = new Set(
-    server.table().map(({ method, path }) => `${method.toUpperCase()} ${path}`),
+    (await routesOf(server)).map(({ method, path }) => `${method.toUpperCase()} ${path}`),
   );
   for (const { method, path } of operations)
     for (const one of method === 'PATCH' ? ['PATCH', 'PUT'] : [method])

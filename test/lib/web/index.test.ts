@@ -75,8 +75,7 @@ test('whatever may change something is refused without the token, for whoever is
   await boss.signIn('boss@example.com');
   await boss.get('/user_account');
   const { token } = boss;
-  const forms = server.server
-    .table()
+  const forms = (await routesOf(server.server))
     .filter(({ method, path, settings }) => {
       const isOfApi = settings.auth === undefined || /^\/(v0|local)\//.test(path);
       return !isOfApi && !['get', 'head', 'options'].includes(method);

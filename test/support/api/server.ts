@@ -8,6 +8,7 @@ import type { RequestRoute, Server } from '@hapi/hapi';
 import type { Config } from '../../../config/index.ts';
 import { DOCUMENT_LIMITS } from '../../../lib/auth/documents.ts';
 import { createToken } from '../../../lib/auth/tokens.ts';
+import { addAllRoutes } from '../../../lib/kit/http/late-routes.ts';
 import { Counters } from '../../../lib/kit/process/counters.ts';
 import { createServer } from '../../../lib/start/server.ts';
 import type { Services } from '../../../lib/services.ts';
@@ -132,9 +133,10 @@ export async function serverOn(
   };
 }
 
-/** All routes of a server; those of its pages come with the first request for one. */
+/** All routes of a server, those included that come when they are asked for. */
 export async function routesOf(server: Server): Promise<RequestRoute[]> {
   await server.inject('/');
+  addAllRoutes(server);
   return server.table();
 }
 

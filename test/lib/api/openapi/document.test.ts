@@ -7,7 +7,7 @@ import test from 'ava';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { openApiDocument } from '../../../../lib/api/openapi/document.ts';
 import { document, operations, type Part, resolve } from '../../../support/api/openapi.ts';
-import { openServer } from '../../../support/api/server.ts';
+import { openServer, routesOf } from '../../../support/api/server.ts';
 
 /** Questions that are posted: nothing is written. */
 const ASKS = ['/v0/explain', '/v0/dry_run'];
@@ -32,8 +32,7 @@ test('the document is one of OpenAPI 3.1', async (t) => {
 
 test('every route is an operation, and every operation a route', async (t) => {
   const { server } = await openServer(t, 'sqlite');
-  const routes = server
-    .table()
+  const routes = (await routesOf(server))
     .filter(({ path }) => path.startsWith('/v0/'))
     .map(({ method, path }) => `${method.toUpperCase()} ${path}`);
   t.deepEqual(

@@ -1,11 +1,11 @@
 // All operations of docs/api.md#operations, and every field of its tables.
 
 import test from 'ava';
-import { openServer } from '../../../support/api/server.ts';
+import { openServer, routesOf } from '../../../support/api/server.ts';
 
 test('the routes are those of docs/api.md#operations, and no others', async (t) => {
   const { server } = await openServer(t, 'sqlite');
-  const routes = server.table().map(({ method, path }) => `${method} ${path}`);
+  const routes = (await routesOf(server)).map(({ method, path }) => `${method} ${path}`);
   const collection = (name: string): string[] => [
     `get /v0/${name}`,
     `post /v0/${name}`,

@@ -100,8 +100,7 @@ for (const kind of firstKind()) {
     const server = await openServer(t, kind);
     const admin = await visit(server, 'boss@example.com', 'admin');
     await waitFor(server);
-    const paths = server.server
-      .table()
+    const paths = (await routesOf(server.server))
       .map((route) => route.path)
       .filter((path) => path.startsWith('/settings/providers/'))
       // What a test found is read, by the session that began it; it changes nothing.

@@ -5,7 +5,7 @@ import test from 'ava';
 import { addSecondFactor } from '../../../../lib/auth/second-factors.ts';
 import { writeTransaction } from '../../../../models/index.ts';
 import { firstKind } from '../../../support/database/databases.ts';
-import { openServer, type TestServer } from '../../../support/api/server.ts';
+import { openServer, routesOf, type TestServer } from '../../../support/api/server.ts';
 import {
   addPerson,
   endSessionsBefore,
@@ -60,8 +60,7 @@ for (const kind of firstKind()) {
     const first = await visitor.signIn(EMAIL, undefined, '/user_account?x=1');
     t.is(first.location, '/mfa/auth');
     t.is((await personOf(server.database, EMAIL)).last_signed_in_at, null, 'not signed in yet');
-    const pages = server.server
-      .table()
+    const pages = (await routesOf(server.server))
       .filter(({ settings }) => {
         const auth = settings.auth as { strategies?: string[]; mode?: string } | false | undefined;
         return typeof auth === 'object' && auth.strategies?.includes('session') === true;
