@@ -126,8 +126,8 @@ export function createServer(services: Services): Server {
 
 /**
  * Adds the console with the first request for a page, and each route with the first request for one
- * like it: after the conventions, which repair the path, and before whatever may refuse the request:
- * its page of an error has the headers of all pages, too.
+ * like it: after the conventions, which repair the path, and before whatever may refuse the
+ * request: its page of an error has the headers of all pages, too.
  */
 function addRoutesWhenAsked(server: Server, consoleOf: () => Console): void {
   let added: Promise<void> | null = null;

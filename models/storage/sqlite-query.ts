@@ -42,14 +42,18 @@ type DialectQueryClass = new (...parts: unknown[]) => DialectQuery;
 /** Puts the shorter way in the place of Sequelize's own. */
 export function useSqliteQueries(sequelize: Sequelize, shortReads: ShortReads): void {
   const { dialect } = sequelize as unknown as { dialect: { Query: DialectQueryClass } };
-  let columnTypes: Record<string, Record<string, string>> | null = null;
+  const columnTypes: Record<string, Record<string, string>> = {};
+  // Tables are bound one by one, each before the first statement about it.
+  sequelize.addHook('afterDefine', (defined) => {
+    const model = defined as unknown as ModelStatic<Model>;
+    columnTypes[model.tableName] = columnTypesOf(model);
+  });
   let reads = 0;
   class SqliteQuery extends dialect.Query {
     async run(sql: string, parameters: unknown): Promise<unknown> {
       // Sequelize marks what SQLite has no statement for as a comment.
       if (sql.startsWith('-- ')) return undefined;
       this.sql = sql;
-      columnTypes ??= columnTypesOf(sequelize);
       const method = this.getDatabaseMethod();
       const { transaction, completesTransaction, isShort } = this.options;
       // Reads of a transaction belong to its state of the database.
@@ -83,18 +87,12 @@ function isNothingOpen(error: Error): boolean {
   return error.message.includes('no transaction is active');
 }
 
-/** SQL types by table and column: Sequelize turns text into a Date where the type says so. */
-function columnTypesOf(sequelize: Sequelize): Record<string, Record<string, string>> {
-  const models = Object.values(sequelize.models) as ModelStatic<Model>[];
+/** SQL types by column: Sequelize turns text into a Date where the type says so. */
+function columnTypesOf(model: ModelStatic<Model>): Record<string, string> {
   return Object.fromEntries(
-    models.map((model) => [
-      model.tableName,
-      Object.fromEntries(
-        Object.entries(model.getAttributes()).map(([column, { type }]) => [
-          column,
-          typeof type === 'string' ? type : (type as { toSql(): string }).toSql(),
-        ]),
-      ),
+    Object.entries(model.getAttributes()).map(([column, { type }]) => [
+      column,
+      typeof type === 'string' ? type : (type as { toSql(): string }).toSql(),
     ]),
   );
 }

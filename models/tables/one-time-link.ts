@@ -65,7 +65,7 @@ export function initOneTimeLink({ sequelize }: TableContext): typeof OneTimeLink
 }
 
 /** Ends the links of users who are disabled, or get another e-mail, password or role. */
-export function endLinksOfChangedUsers(users: typeof User, links: typeof OneTimeLink): void {
+export function endLinksOfChangedUsers(users: typeof User, links: () => typeof OneTimeLink): void {
   users.addHook('afterUpdate', 'links end', (user: User, options) => {
     const isShutOut = user.disabled_at !== null && user.previous('disabled_at') === null;
     const isOther = (['email_key', 'password_hash', 'role'] as const).some(
@@ -74,6 +74,6 @@ export function endLinksOfChangedUsers(users: typeof User, links: typeof OneTime
     if (!isShutOut && !isOther) return;
     const where = { user_id: user.id, used_at: null };
     const { transaction = null } = options;
-    addLast(users, options, () => links.destroy({ where, transaction }));
+    addLast(users, options, () => links().destroy({ where, transaction }));
   });
 }

@@ -68,13 +68,16 @@ export function initSession({ sequelize }: TableContext): typeof Session {
 }
 
 /** Ends the sessions of users whose rights or password change, whoever changes them. */
-export function endSessionsOfChangedUsers(users: typeof User, sessions: typeof Session): void {
+export function endSessionsOfChangedUsers(
+  users: typeof User,
+  sessions: () => typeof Session,
+): void {
   users.addHook('afterUpdate', 'sessions end', async (user: User, { transaction }) => {
     const isShutOut = user.disabled_at !== null && user.previous('disabled_at') === null;
     const isOther = (['password_hash', 'role'] as const).some(
       (name) => user.previous(name) !== user[name],
     );
     if (isShutOut || isOther)
-      await sessions.destroy({ where: { user_id: user.id }, transaction: transaction ?? null });
+      await sessions().destroy({ where: { user_id: user.id }, transaction: transaction ?? null });
   });
 }

@@ -88,73 +88,100 @@ type Untracked =
 /** Every tracked table is audited: one that is missing there does not compile. */
 const audited: Readonly<Record<Exclude<keyof Models, Untracked>, AuditedTable>> = auditedTables;
 
-/** Binds all tables to one database. */
+/** How each table is bound to a database. */
+const binders: { readonly [Name in keyof Models]: (context: TableContext) => Models[Name] } = {
+  User: initUser,
+  Device: initDevice,
+  Rule: initRule,
+  Group: initGroup,
+  GroupMembership: initGroupMembership,
+  PolicyTest: initPolicyTest,
+  Configuration: initConfiguration,
+  ApiToken: initApiToken,
+  Secret: initSecret,
+  Identity: initIdentity,
+  TrustedProvider: initTrustedProvider,
+  DeviceStatus: initDeviceStatus,
+  Gateway: initGateway,
+  AuditEntry: initAuditEntry,
+  Session: initSession,
+  SecondFactor: initSecondFactor,
+  RecoveryCode: initRecoveryCode,
+  OneTimeLink: initOneTimeLink,
+  SignInAttempt: initSignInAttempt,
+  IdentityTokens: initIdentityTokens,
+  SignInRequest: initSignInRequest,
+  UsedAssertion: initUsedAssertion,
+  SamlTest: initSamlTest,
+  FetchedMetadata: initFetchedMetadata,
+  Undo: initUndo,
+};
+
+type ColumnOf<Name extends keyof Models> = keyof InstanceType<Models[Name]> & string;
+
+/** What no log and no answer may show because somebody forgot to pick fields. */
+const secrets: { readonly [Name in keyof Models]?: readonly ColumnOf<Name>[] } = {
+  User: ['password_hash'],
+  Device: sealedColumns(deviceFields),
+  Configuration: sealedColumns(configurationFields),
+  ApiToken: ['sha256'],
+  Secret: ['value'],
+  Session: ['sha256'],
+  SecondFactor: ['secret'],
+  RecoveryCode: ['sha256'],
+  OneTimeLink: ['sha256'],
+  IdentityTokens: ['tokens'],
+  SignInRequest: ['secrets'],
+};
+
+const ofUser = { constraints: false, foreignKey: 'user_id', as: 'user' } as const;
+
+/**
+ * Connects a table with others. Foreign keys are the migrations' business; here they only serve
+ * `include`. Sequelize makes all properties of a table again with each of them, so there are none
+ * that nothing asks for.
+ */
+const connections: Readonly<Partial<Record<keyof Models, (models: Models) => void>>> = {
+  Device({ Device, User, DeviceStatus }) {
+    Device.belongsTo(User, { ...ofUser });
+    Device.hasOne(DeviceStatus, { constraints: false, foreignKey: 'device_id', as: 'status' });
+  },
+  ApiToken: ({ ApiToken, User }) => void ApiToken.belongsTo(User, { ...ofUser }),
+  Session: ({ Session, User }) => void Session.belongsTo(User, { ...ofUser }),
+};
+
+/**
+ * Binds the tables to one database, each when it is first asked for: to bind all takes longer than
+ * all else that opening a database does, and few commands need more than some.
+ */
 export function bindTables(context: TableContext): Models {
-  const models: Models = {
-    User: initUser(context),
-    Device: initDevice(context),
-    Rule: initRule(context),
-    Group: initGroup(context),
-    GroupMembership: initGroupMembership(context),
-    PolicyTest: initPolicyTest(context),
-    Configuration: initConfiguration(context),
-    ApiToken: initApiToken(context),
-    Secret: initSecret(context),
-    Identity: initIdentity(context),
-    TrustedProvider: initTrustedProvider(context),
-    DeviceStatus: initDeviceStatus(context),
-    Gateway: initGateway(context),
-    AuditEntry: initAuditEntry(context),
-    Session: initSession(context),
-    SecondFactor: initSecondFactor(context),
-    RecoveryCode: initRecoveryCode(context),
-    OneTimeLink: initOneTimeLink(context),
-    SignInAttempt: initSignInAttempt(context),
-    IdentityTokens: initIdentityTokens(context),
-    SignInRequest: initSignInRequest(context),
-    UsedAssertion: initUsedAssertion(context),
-    SamlTest: initSamlTest(context),
-    FetchedMetadata: initFetchedMetadata(context),
-    Undo: initUndo(context),
-  };
-  associate(models);
-  hideSecrets(models);
-  for (const [name, table] of Object.entries(audited)) {
-    const model = models[name as keyof typeof audited] as ModelStatic<Model>;
-    keepUpdatedAtMoving(model);
-    trackTable(model, name === 'GroupMembership' ? 'user_id' : model.primaryKeyAttribute);
-    auditTable(model, table);
+  const models = {} as Models;
+  for (const name of Object.keys(binders) as (keyof Models)[]) {
+    const options = { enumerable: true, configurable: true };
+    const get = (): Models[typeof name] => {
+      const model = binders[name](context);
+      // Whatever the table is connected with may ask for the table.
+      Object.defineProperty(models, name, { ...options, value: model });
+      complete(models, name);
+      return model;
+    };
+    Object.defineProperty(models, name, { ...options, get });
   }
-  endSessionsOfChangedUsers(models.User, models.Session);
-  endLinksOfChangedUsers(models.User, models.OneTimeLink);
   return models;
 }
 
-/** What no log and no answer may show because somebody forgot to pick fields. */
-function hideSecrets(models: Models): void {
-  const { User, Device, Configuration, ApiToken, Secret, Session, SecondFactor, RecoveryCode } =
-    models;
-  keepOutOfJson(User, ['password_hash']);
-  keepOutOfJson(Device, sealedColumns(deviceFields));
-  keepOutOfJson(Configuration, sealedColumns(configurationFields));
-  keepOutOfJson(ApiToken, ['sha256']);
-  keepOutOfJson(Secret, ['value']);
-  keepOutOfJson(Session, ['sha256']);
-  keepOutOfJson(SecondFactor, ['secret']);
-  keepOutOfJson(RecoveryCode, ['sha256']);
-  keepOutOfJson(models.OneTimeLink, ['sha256']);
-  keepOutOfJson(models.IdentityTokens, ['tokens']);
-  keepOutOfJson(models.SignInRequest, ['secrets']);
-}
-
-/**
- * Foreign keys are the migrations' business; here they only serve `include`. Sequelize makes all
- * properties of a table again with each of them, so there are none that nothing asks for.
- */
-function associate({ User, Device, ApiToken, DeviceStatus, Session }: Models): void {
-  const silent = { constraints: false };
-  Device.belongsTo(User, { ...silent, foreignKey: 'user_id', as: 'user' });
-  Device.hasOne(DeviceStatus, { ...silent, foreignKey: 'device_id', as: 'status' });
-  ApiToken.belongsTo(User, { ...silent, foreignKey: 'user_id', as: 'user' });
-  Session.belongsTo(User, { ...silent, foreignKey: 'user_id', as: 'user' });
+/** Gives a table that is bound what it has beside its columns. */
+function complete(models: Models, name: keyof Models): void {
+  const model = models[name] as ModelStatic<Model>;
+  connections[name]?.(models);
+  const hidden = secrets[name];
+  if (hidden !== undefined) keepOutOfJson(model, hidden);
+  if (Object.hasOwn(audited, name)) {
+    keepUpdatedAtMoving(model);
+    trackTable(model, name === 'GroupMembership' ? 'user_id' : model.primaryKeyAttribute);
+    auditTable(model, audited[name as keyof typeof audited]);
+  }
+  if (name !== 'User') return;
+  endSessionsOfChangedUsers(models.User, () => models.Session);
+  endLinksOfChangedUsers(models.User, () => models.OneTimeLink);
 }

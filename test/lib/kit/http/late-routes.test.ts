@@ -19,8 +19,8 @@ test('the first request for a kind of records adds its routes, and no others', a
   for (const path of ['/gate/v0/%75sers/', '/v0/groups?x=/v0/rules', '/v0/devices/'])
     t.is((await send('GET', path)).status, 200, path);
   const added = pathsOf(server).filter((path) => !before.includes(path));
-  const kinds = new Set(added.map((path) => path.split('/')[2]));
-  t.deepEqual(kinds, new Set(['users', 'groups', 'devices']));
+  const kinds = new Set(added.map((path) => path.split('/')[2] ?? ''));
+  t.deepEqual([...kinds].toSorted(), ['devices', 'groups', 'users']);
   const all = (await routesOf(server)).filter(({ path }) => /^\/v0\/groups(\/|$)/.test(path));
   t.is(added.filter((path) => path.startsWith('/v0/groups')).length, all.length);
 });
