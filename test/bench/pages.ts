@@ -6,9 +6,11 @@
 // pages of another checkout have as many between them, in turns, and the bar is 1.1 times theirs.
 // A tab that the other one has not yet is compared with the page of the record, which had all of it.
 // With --live one page and ten pages are open in turns, for so many seconds each, while all
-// devices that are online carry something: the bar is twice the time of one page.
+// devices that are online carry something: the bar is twice the time of one page. With
+// `--flow-seconds 2` all flows of Traffic now are others every two seconds.
 
 import { type ChildProcess, fork } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
@@ -100,22 +102,37 @@ async function serve(root: string): Promise<void> {
   // The processes of the bench clear up behind themselves: the database is in memory.
   const t = { title: 'pages', teardown: () => undefined } as unknown as ExecutionContext;
   const config = listen(configOf({ API_RATE_LIMIT: '0' }));
-  const flows = Array.from({ length: 100 }, (_, i) => ({
-    ...fakes.flowOf('key', { sourcePort: 40_000 + i, destinationPort: 443 }),
-    rate: 0,
-  }));
-  const busiest = async (_query: unknown, limit: number) =>
-    (process.env['BENCH_TRAFFIC'] === undefined ? [] : flows)
-      .map((flow, i) => ({ ...flow, rate: 1_000 * i + Math.floor(Date.now() / 1_000) }))
-      .slice(0, limit);
+  const lasts = Number(process.env['BENCH_FLOW_SECONDS'] ?? Infinity);
+  const busiest = async (_query: unknown, limit: number) => {
+    const second = Math.floor(Date.now() / 1_000) % 10_000;
+    const flowAt = (i: number) => {
+      // Of a flow that came no later one has port, address or amounts.
+      const number = Number.isFinite(lasts) ? Math.floor(second / lasts) * limit + i : i;
+      const some = createHash('sha256').update(`${number}`).digest();
+      const flow = {
+        sourcePort: 30_000 + (some.readUInt16LE(0) >> 1),
+        destination: some.subarray(2, 6).join('.'),
+        destinationPort: 443,
+        openedMs: number,
+        sentBytes: some.readUInt32LE(6) + 54_321 * second,
+        replyBytes: some.readUInt32LE(10) + 98_765 * second,
+      };
+      return { ...fakes.flowOf(`${i}`, flow), rate: 10_000 * (limit - i) + 345 * second };
+    };
+    const isBusy = process.env['BENCH_TRAFFIC'] !== undefined;
+    return Array.from({ length: isBusy ? limit : 0 }, (_, i) => flowAt(i));
+  };
+  let online: readonly string[] = [];
   const services = {
     config,
     observed: fakes.fakeObserved(),
     watched: fakes.fakeWatched(),
-    live: fakes.fakeLive('here', { busiest }),
+    live: fakes.fakeLive('here', { busiest, deviceIdOf: (key) => online[Number(key)] ?? null }),
   };
   const console = await openConsole(t, 'sqlite', {}, services);
-  const { online, test } = await fill(console, load);
+  const filled = await fill(console, load);
+  const { test } = filled;
+  ({ online } = filled);
   await console.server.start();
   const { admin, database, plainUser, server } = console;
   const pathOf = (path: string): string =>
@@ -271,12 +288,15 @@ async function measure(): Promise<void> {
       seconds: { type: 'string', default: '10' },
       only: { type: 'string' },
       live: { type: 'boolean', default: false },
+      'flow-seconds': { type: 'string' },
     },
   });
   const paths = values.only?.split(',') ?? (values.live ? LIVE_PATHS : PATHS);
   const [pairs, seconds] = [Number(values.pairs), Number(values.seconds)];
   const root = resolve(import.meta.dirname, '../..');
-  if (values.live) await measureLive(root, paths, pairs, seconds);
+  const lasts = values['flow-seconds'];
+  const environment = lasts === undefined ? {} : { BENCH_FLOW_SECONDS: lasts };
+  if (values.live) await measureLive(root, paths, { pairs, seconds, environment });
   else await measureRequests(root, paths, pairs, Number(values.requests), values.against);
 }
 
@@ -309,10 +329,17 @@ async function measureRequests(
 async function measureLive(
   root: string,
   paths: readonly string[],
-  pairs: number,
-  seconds: number,
+  {
+    pairs,
+    seconds,
+    environment,
+  }: {
+    readonly pairs: number;
+    readonly seconds: number;
+    readonly environment: Record<string, string>;
+  },
 ): Promise<void> {
-  const server = await Served.start(root, { BENCH_TRAFFIC: 'true' });
+  const server = await Served.start(root, { BENCH_TRAFFIC: 'true', ...environment });
   process.stdout.write(
     '| page | none, ms/s | one | ten | ratio | bytes/s a page |\n|---|---:|---:|---:|---:|---:|\n',
   );

@@ -1,6 +1,8 @@
 // A person who looks at a live page, for benchmarks: the event stream of the page is opened as its
 // script opens it, and read.
 
+import { once } from 'node:events';
+import { get, type IncomingMessage } from 'node:http';
 import type { Gateway } from './gateways.ts';
 import { atGateway, Visitor } from '../support/web/visitor.ts';
 
@@ -31,17 +33,15 @@ export async function showPage(
   return { text: page.text, cookie, uri };
 }
 
-/** Opens the stream of a page, as its script does. */
+/** Opens the stream of a page, as its script does: compressed, of which each byte counts. */
 export async function follow({ text, cookie, uri }: Shown): Promise<Followed> {
-  const leaver = new AbortController();
   const path = streamOf(text);
-  const answer = await fetch(uri + path, { headers: { cookie }, signal: leaver.signal });
-  if (answer.status !== 200 || answer.body === null) throw new Error(`${path}: ${answer.status}`);
-  const stream = { bytes: 0, leave: () => leaver.abort() };
-  const read = async (body: AsyncIterable<Uint8Array>): Promise<void> => {
-    for await (const chunk of body) stream.bytes += chunk.length;
-  };
-  read(answer.body).catch(() => undefined);
+  const asked = get(uri + path, { headers: { cookie, 'accept-encoding': 'gzip, deflate' } });
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+  if (answer.statusCode !== 200) throw new Error(`${path}: ${answer.statusCode}`);
+  const stream = { bytes: 0, leave: () => void asked.destroy() };
+  answer.on('error', () => undefined);
+  answer.on('data', (chunk: Buffer) => (stream.bytes += chunk.length));
   return stream;
 }
 
