@@ -60,6 +60,10 @@ class Lists {
         [{ text: key }, { text: `${rate}\u00a0B/s`, sort: rate }],
       ]),
     );
+    this.showRows(rows);
+  }
+
+  showRows(rows: ReadonlyMap<string, readonly LiveCell[]>): void {
     const data = this.#news?.next({ rows }) ?? null;
     if (data !== null) this.#stream?.write(`event: rows\ndata: ${data}\n\n`);
   }
@@ -140,6 +144,23 @@ test('a row that came while the page was shown has one value in each cell', asyn
   await rowsAre(['b2 B/s', 'a1 B/s']);
   lists.show({ a: 1, b: 3 });
   await rowsAre(['b3 B/s', 'a1 B/s']);
+});
+
+test('rows that come lead to a record that the stream named once, and say whose it is', async (t) => {
+  const { lists, page, rowsAre } = await openList(t, []);
+  const rowOf = (from: string, rate: number): LiveCell[] => [
+    { text: 'laptop', href: '/devices/1', help: `ann@example.com · ${from}` },
+    { text: `${rate}\u00a0kB/s`, sort: 1_000 * rate },
+  ];
+  const rows = new Map([['a', rowOf('10.0.0.1', 2)]]);
+  lists.showRows(rows);
+  await rowsAre(['laptopann@example.com · 10.0.0.12 kB/s']);
+  lists.showRows(rows.set('b', rowOf('10.0.0.2', 1)));
+  await rowsAre([
+    'laptopann@example.com · 10.0.0.12 kB/s',
+    'laptopann@example.com · 10.0.0.21 kB/s',
+  ]);
+  t.is(await page.locator('a[href="/devices/1"]').count(), 2);
 });
 
 test('a page does not grow while a pointer rests on its list', async (t) => {

@@ -1,6 +1,7 @@
 // The files of pages as browsers load them over a slow line: each is compressed once, at the best
 // quality, when it is first asked for, and kept in memory. Only files that are the same for
-// everybody are compressed: of an answer with secrets, compression would tell about them.
+// everybody are compressed, and live values (compressed-events.ts): of an answer with secrets,
+// compression would tell about them.
 
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
@@ -23,8 +24,13 @@ const encoders: Readonly<Record<Encoding, (bytes: Buffer) => Promise<Buffer>>> =
   gzip: (bytes) => promisify(gzip)(bytes, { level: constants.Z_BEST_COMPRESSION }),
 };
 
-/** The best encoding that a request accepts; null: none. RFC 9110, 12.5.3. */
+/** The best encoding that a request accepts; null: none. */
 export function acceptedEncoding(header: string | undefined): Encoding | null {
+  return ENCODINGS.find((name) => accepts(header, name)) ?? null;
+}
+
+/** Whether a request accepts an encoding. RFC 9110, 12.5.3. */
+export function accepts(header: string | undefined, encoding: Encoding): boolean {
   const accepted = new Map(
     (header ?? '').split(',').map((part): [string, number] => {
       const [name = '', ...parameters] = part.split(';').map((text) => text.trim().toLowerCase());
@@ -32,9 +38,7 @@ export function acceptedEncoding(header: string | undefined): Encoding | null {
       return [name, quality === undefined ? 1 : Number(quality.slice(2))];
     }),
   );
-  const isAccepted = (name: Encoding): boolean =>
-    (accepted.get(name) ?? accepted.get('*') ?? 0) > 0;
-  return ENCODINGS.find(isAccepted) ?? null;
+  return (accepted.get(encoding) ?? accepted.get('*') ?? 0) > 0;
 }
 
 /** Files in every encoding that was asked for. */

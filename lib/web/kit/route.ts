@@ -12,6 +12,8 @@ import type {
 } from '@hapi/hapi';
 import type { Readable } from 'node:stream';
 import { ADMINISTRATORS, type Viewer } from '../../auth/sessions.ts';
+import { accepts } from './compressed.ts';
+import { compressEvents } from './compressed-events.ts';
 import { takesForm } from './form-token.ts';
 
 type Method = 'GET' | 'POST' | 'DELETE';
@@ -57,9 +59,16 @@ export function streamed(
   follow: (viewer: Viewer) => Readable,
 ): ResponseObject {
   const { sessionId = '', id: userId = '', role } = request.auth.credentials.user ?? {};
-  const response = h.response(follow({ sessionId, userId, isAdministrator: role === 'admin' }));
+  const events = follow({ sessionId, userId, isAdministrator: role === 'admin' });
+  // All browsers take gzip, also without HTTPS.
+  const isCompressed = accepts(request.headers['accept-encoding'] as string | undefined, 'gzip');
+  const response = h
+    .response(isCompressed ? compressEvents(events) : events)
+    .type('text/event-stream')
+    .vary('accept-encoding');
+  if (isCompressed) response.compressed('gzip');
   // The header asks proxies not to collect the answer before they pass it on.
-  return response.type('text/event-stream').header('x-accel-buffering', 'no');
+  return response.header('x-accel-buffering', 'no');
 }
 
 function pageRoute(

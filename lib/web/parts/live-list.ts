@@ -10,17 +10,21 @@ import { queryText } from '../kit/searched.ts';
 /** What a page of records is sent a second at most, unless one row alone is larger. */
 const EVENT_BYTES = 850;
 /**
- * What a page of a ranked list is sent while rows come: each takes 250 to 450 bytes. Amounts of
- * rows that stay take what a page of records does. Such a list is right within about two seconds,
- * also where all rows are others by then.
+ * What an event of a ranked list has at most, before it is compressed: a row that comes has 150 to
+ * 450 bytes. Amounts take what a page of records does, those of rows that come among them.
  */
-const RANKED_EVENT_BYTES = 8_000;
+const RANKED_EVENT_BYTES = 10_000;
+const ROW_AMOUNTS_BYTES = 30;
 /** The part of them that rows which come may take. */
 const COMING_SHARE = 3 / 4;
+/** After an event with more rows than these a second passes: the list is right within two. */
+const ROWS_MANY = 10;
 /** What differs from page to page is read for this part of the time at most. */
 const READ_SHARE = 1 / 20;
 const WAIT_MAX_MS = 60_000;
 const MARK_CHARACTERS = 4;
+/** Links that a page knows: more than one event can name. */
+const LINKS_MAX = 250;
 
 /** A part of a row that changes, as views show it; null: this cell does not change. */
 export type LiveCell = Readonly<Record<string, string | number | boolean | null>> | null;
@@ -98,11 +102,14 @@ export class PageNews {
   readonly #marks: Map<string, string>;
   /** By key: the cells that the page has. */
   readonly #sent = new Map<string, LiveCell[]>();
+  readonly #links = new Links();
   #shown: readonly string[];
   #last = 0;
   #turn = 0;
   #figureTurn = 0;
   #changes = 0;
+  /** Whether nothing is sent the next time. */
+  #rests = false;
 
   constructor({ rows }: Pick<LivePage, 'rows'>, { ranked }: Pick<LiveList, 'ranked'>) {
     this.#ranked = ranked;
@@ -118,16 +125,24 @@ export class PageNews {
   next({ rows, order }: LiveRows): string | null {
     const event: Record<string, unknown> = {};
     const isRanked = this.#ranked !== undefined;
+    if (this.#rests) {
+      this.#rests = false;
+      return null;
+    }
     const room = { left: isRanked ? RANKED_EVENT_BYTES : EVENT_BYTES, isFresh: true };
-    const links = new Links();
-    const further = isRanked ? this.#further(rows, room, links) : [];
+    const further = isRanked ? this.#further(rows, room) : [];
+    const links = this.#links.take();
+    if (links.length > 0) event['links'] = links;
     if (further.length > 0) event['rows'] = further;
-    if (links.found.length > 0) event['links'] = links.found;
+    this.#rests =
+      further.length > ROWS_MANY && [...rows.keys()].every((key) => this.#numbers.has(key));
     // A row of a ranked list goes with the row that comes in its place, so the list stays full.
     const gone = this.#goneAmong(rows, isRanked ? this.#numbers.size - rows.size : Infinity);
     if (gone.length > 0) event['gone'] = gone;
     room.left -= 4 * gone.length;
-    const figures = isRanked ? this.#figures(rows) : '';
+    const figures = isRanked
+      ? this.#figures(rows, EVENT_BYTES - ROW_AMOUNTS_BYTES * further.length)
+      : '';
     if (figures !== '') event['figures'] = figures;
     const cells = this.#cells(rows, room);
     if (cells.length > 0) event['cells'] = cells;
@@ -149,17 +164,16 @@ export class PageNews {
   }
 
   /** Rows that the page has not yet, as far as their share of the room lets them in. */
-  #further(rows: LiveRows['rows'], room: Room, links: Links): unknown[] {
+  #further(rows: LiveRows['rows'], room: Room): unknown[] {
     const further: unknown[] = [];
     const share = { ...room, left: room.left * COMING_SHARE };
     for (const [key, cells] of rows) {
       if (this.#numbers.has(key)) continue;
-      const before = links.found.length;
-      const row = [this.#last, key, cells.map((cell) => links.short(cell))];
-      if (!takes(share, [row, links.found.slice(before)])) {
-        links.found.length = before;
-        break;
-      }
+      const before = this.#links.found.length;
+      const shorts = cells.map((cell) => shortAmount(cell) ?? this.#links.short(cell));
+      const row = [this.#last, key, shorts];
+      // Where there is no room for the row, its links go before it.
+      if (!takes(share, [row, this.#links.found.slice(before)])) break;
       this.#numbers.set(key, this.#last++);
       this.#sent.set(key, [...cells]);
       further.push(row);
@@ -193,12 +207,12 @@ export class PageNews {
    * Amounts that read otherwise than those that the page has, from the first column that changes
    * on: `12,1.4M/s,,30.8k 94;13,…`. Who has waited for room comes first.
    */
-  #figures(rows: LiveRows['rows']): string {
+  #figures(rows: LiveRows['rows'], most: number): string {
     const column = Math.min(...(this.#ranked ?? []));
     const known = [...this.#numbers];
     const first = this.#figureTurn % Math.max(1, known.length);
     const lines: string[] = [];
-    let left = EVENT_BYTES;
+    let left = most;
     for (const [i, [key, number]] of [...known.slice(first), ...known.slice(0, first)].entries()) {
       const cells = rows.get(key) ?? [];
       const sent = this.#sentOf(key, cells);
@@ -253,18 +267,43 @@ export function shortAmount(cell: LiveCell): string | null {
   return [`${count}${unit}${each}`, packets[1]].filter(Boolean).join(' ');
 }
 
-/** The links of one event: each record is named once, however many rows lead to it. */
+/** A record to which rows lead: its number at the page, its name, its path, and whose it is. */
+type Link = readonly [number: number, text: string, href: string, owner: string];
+
+/** The links that a page knows: each record is named once, however many rows lead to it. */
 class Links {
-  readonly found: (readonly [text: string, href: string])[] = [];
+  /** What the page does not know yet. */
+  found: Link[] = [];
+  /** Numbers by what was named, the first one in front. */
+  readonly #known = new Map<string, number>();
+  #named = 0;
+
+  /** What the page does not know yet; from now on it does. */
+  take(): readonly Link[] {
+    const { found } = this;
+    this.found = [];
+    return found;
+  }
 
   /** A cell with the number of its link in place of the link. */
   short(cell: LiveCell): LiveCell {
-    const { text, href, ...others } = cell ?? {};
+    const { text, href, help, ...others } = cell ?? {};
     // A search leads from one row alone.
     if (typeof text !== 'string' || typeof href !== 'string' || href.includes('?')) return cell;
-    const known = this.found.findIndex(([one, other]) => one === text && other === href);
-    const link = known === -1 ? this.found.push([text, href]) - 1 : known;
-    return { link, ...others };
+    const [, owner = '', rest = ''] = /^(?:(.*?) · )?(.*)$/s.exec(String(help ?? '')) ?? [];
+    const about = [text, href, owner] as const;
+    const name = JSON.stringify(about);
+    const link = this.#known.get(name) ?? this.#add(name, about);
+    return { link, ...(rest === '' ? {} : { help: rest }), ...others };
+  }
+
+  #add(name: string, about: readonly [text: string, href: string, owner: string]): number {
+    const number = this.#named++ % LINKS_MAX;
+    const [oldest] = this.#known.keys();
+    if (this.#known.size === LINKS_MAX && oldest !== undefined) this.#known.delete(oldest);
+    this.#known.set(name, number);
+    this.found.push([number, ...about]);
+    return number;
   }
 }
 

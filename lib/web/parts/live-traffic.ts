@@ -25,7 +25,8 @@ export const BUSIEST_SHOWN = 30;
 export const REFUSALS_SHOWN = 200;
 /** Those of which they are chosen: what devices send by themselves is folded into one line. */
 export const REFUSALS_READ = 1_000;
-const KEY_CHARACTERS = 10;
+/** Of 64 each: two rows of a list are never alike. */
+const KEY_CHARACTERS = 8;
 
 /** A row of such a list. */
 export interface TrafficRow {

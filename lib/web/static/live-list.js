@@ -16,6 +16,8 @@ if (place !== null) begin();
 function begin() {
   /** Rows by number, as the stream names them. */
   const rows = new Map();
+  /** Records to which rows lead, by the number that the stream gave them. */
+  const links = new Map();
   const isSorted = 'sorted' in place.dataset;
   const changes = document.querySelector('[data-changes]');
   /** Whether rows wait for the person to leave the list. */
@@ -23,6 +25,7 @@ function begin() {
 
   const addressOf = () => {
     rows.clear();
+    links.clear();
     // Of a flow that left and came back both rows may wait, with one key.
     if (isSorted) for (const row of place.querySelectorAll('[data-row][hidden]')) row.remove();
     const named = [...place.querySelectorAll(isSorted ? '[data-row]:not(.gone)' : '[data-row]')];
@@ -48,6 +51,13 @@ function begin() {
   const isPaused = follow(addressOf, {
     rows({ data }) {
       const news = JSON.parse(data);
+      for (const [number, ...link] of news.links ?? []) links.set(number, link);
+      for (const [number, key, cells] of news.rows ?? []) {
+        const row = rowOf(key, cells, links);
+        row.hidden = true;
+        rows.set(number, row);
+        place.tBodies[0].append(row);
+      }
       for (const [number, column, cell] of news.cells ?? []) {
         const row = rows.get(number);
         if (row !== undefined) put(cellsOf(row)[column], cell);
@@ -65,12 +75,6 @@ function begin() {
         if (row?.hidden) row.remove();
         else row?.classList.add('gone');
         rows.delete(number);
-      }
-      for (const [number, key, cells] of news.rows ?? []) {
-        const row = rowOf(key, cells, news.links);
-        row.hidden = true;
-        rows.set(number, row);
-        place.tBodies[0].append(row);
       }
       if (news.changes !== undefined) tell(changes, news.changes);
       waits = true;
@@ -178,10 +182,10 @@ function putHelp(box, text) {
 }
 
 /**
- * A row as the server makes them (views/partials/table.eta); a cell may name a link of its event by
- * number. All texts are set as text.
+ * A row as the server makes them (views/partials/table.eta); a cell may name a link by number, or
+ * be an amount. All texts are set as text.
  */
-function rowOf(key, cells, links = []) {
+function rowOf(key, cells, links) {
   const row = document.createElement('tr');
   row.setAttribute('role', 'row');
   row.dataset.row = key;
@@ -195,8 +199,10 @@ function rowOf(key, cells, links = []) {
     const box = document.createElement('span');
     box.className = 'cell';
     cell.append(box);
-    const { link, href: ownHref, text: ownText, isWhole, ...parts } = one;
-    const [text, href] = links[link] ?? [ownText, ownHref];
+    const { link, ...own } = typeof one === 'string' ? cellOf(one) : one;
+    const { href: ownHref, text: ownText, isWhole, ...parts } = own;
+    const [text, href, owner] = links.get(link) ?? [ownText, ownHref, ''];
+    if (owner) parts.help = [owner, parts.help].filter(Boolean).join(' · ');
     if (text) box.append(href || isWhole ? partOf(text, href ? base + href : '', isWhole) : text);
     put(cell, parts);
   }

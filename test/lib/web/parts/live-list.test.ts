@@ -128,7 +128,7 @@ test('amounts of a ranked list are sent in few characters, where they read other
 test('a row of a ranked list goes with the row that comes in its place, or where the list is shorter', (t) => {
   const rowsOf = (from: number, count: number): Map<string, LiveCell[]> =>
     new Map(
-      Array.from({ length: count }, (_, i) => [`${from + i}`, [{ text: 'x'.repeat(2_000) }]]),
+      Array.from({ length: count }, (_, i) => [`${from + i}`, [{ text: 'x'.repeat(3_000) }]]),
     );
   const news = new PageNews(pageOf(rowsOf(0, 10)), { ranked: new Set() });
   let shown = 10;
@@ -146,18 +146,58 @@ test('rows that come name each record once, and searches where they are', (t) =>
   const link = { text: 'laptop', href: '/devices/1' };
   const search = { text: 'Explain', href: '/explain?port=1' };
   const rows = new Map<string, LiveCell[]>([
-    ['a', [{ ...link, help: '1' }, { text: 'x' }, search]],
-    ['b', [{ ...link, help: '2' }, null, search]],
+    ['a', [{ ...link, help: 'ann@x.com · 10.0.0.1:7' }, { text: 'x' }, search]],
+    ['b', [{ ...link, help: 'ann@x.com · 10.0.0.2:8' }, null, search]],
   ]);
   const news = new PageNews(pageOf(new Map()), { ranked: new Set([0]) });
   t.deepEqual(JSON.parse(news.next({ rows }) ?? ''), {
-    links: [['laptop', '/devices/1']],
+    links: [[0, 'laptop', '/devices/1', 'ann@x.com']],
     rows: [
-      [0, 'a', [{ link: 0, help: '1' }, { text: 'x' }, search]],
-      [1, 'b', [{ link: 0, help: '2' }, null, search]],
+      [0, 'a', [{ link: 0, help: '10.0.0.1:7' }, { text: 'x' }, search]],
+      [1, 'b', [{ link: 0, help: '10.0.0.2:8' }, null, search]],
     ],
   });
   t.is(news.next({ rows }), null);
+  rows.set('c', [{ ...link, help: 'ann@x.com · 10.0.0.3' }]);
+  const third = { rows: [[2, 'c', [{ link: 0, help: '10.0.0.3' }]]] };
+  t.deepEqual(JSON.parse(news.next({ rows }) ?? ''), third);
+  rows.set('d', [{ ...link, help: 'bob@x.com · 10.0.0.4' }]);
+  t.like(JSON.parse(news.next({ rows }) ?? ''), {
+    links: [[1, 'laptop', '/devices/1', 'bob@x.com']],
+  });
+});
+
+test('a page knows so many links, and is sent again what it forgot', (t) => {
+  const rowOf = (i: number): [string, LiveCell[]] => [`${i}`, [{ text: `${i}`, href: `/d/${i}` }]];
+  const news = new PageNews(pageOf(new Map()), { ranked: new Set([0]) });
+  /** The links as a page keeps them, and to what a row leads there. */
+  const links = new Map<number, string>();
+  const leads = (i: number): string | undefined => {
+    const event = JSON.parse(news.next({ rows: new Map([rowOf(i)]) }) ?? '');
+    for (const [number, , href] of event.links ?? []) links.set(number, href);
+    return links.get(event.rows[0][2][0].link);
+  };
+  for (const i of [...Array.from({ length: 600 }, (_, n) => n % 300), 0, 299])
+    t.is(leads(i), `/d/${i}`);
+  t.is(links.size, 250);
+});
+
+test('a row that comes has short amounts, and after many rows a second passes', (t) => {
+  const amount = (i: number): LiveCell => ({ text: `${i}\u00a0kB`, help: `${i} packets` });
+  const rowsOf = (count: number, plus = 0): Map<string, LiveCell[]> =>
+    new Map(Array.from({ length: count }, (_, i) => [`${i}`, [{ text: 'x' }, amount(i + plus)]]));
+  const news = new PageNews(pageOf(new Map()), { ranked: new Set([1]) });
+  t.deepEqual(JSON.parse(news.next({ rows: rowsOf(2) }) ?? ''), {
+    rows: [
+      [0, '0', [{ text: 'x' }, '0k 0']],
+      [1, '1', [{ text: 'x' }, '1k 1']],
+    ],
+  });
+  t.is(eventOf(news.next({ rows: rowsOf(12) })).rows?.length, 10);
+  t.regex(String(news.next({ rows: rowsOf(12, 9) })), /"figures"/);
+  t.is(eventOf(news.next({ rows: rowsOf(50) })).rows?.length, 38);
+  t.is(news.next({ rows: rowsOf(50, 9) }), null);
+  t.regex(String(news.next({ rows: rowsOf(50, 9) })), /"figures"/);
 });
 
 test('what changed is what is outside of the longest run that keeps its order', (t) => {

@@ -220,6 +220,8 @@ for (const kind of firstKind()) {
     t.is(status, 200);
     t.is(headers['content-type'], 'text/event-stream; charset=utf-8');
     t.is(headers['cache-control'], 'no-store');
+    t.is(headers['content-encoding'], undefined, 'it asks for none');
+    t.is(headers['vary'], 'accept-encoding');
     t.regex(text, /^event: status\ndata: \{.*\}\n\n/);
     t.true(text.endsWith('event: end\ndata: {}\n\n'));
     for (const [name, value] of session) ann.cookies.set(name, value);
