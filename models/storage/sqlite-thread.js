@@ -5,6 +5,7 @@
 // that can read TypeScript takes 14 MB more.
 
 import { DatabaseSync } from 'node:sqlite';
+import { getHeapStatistics } from 'node:v8';
 import { receiveMessageOnPort, workerData } from 'node:worker_threads';
 
 /** Prepared statements kept per connection; the one used longest ago gives way. */
@@ -13,6 +14,11 @@ const PREPARED_MAX = 100;
 const PART_MS = 2;
 /** Rows between two looks at the clock. */
 const ROWS_PER_LOOK = 64;
+
+/** Questions between two looks at the heap. */
+const QUESTIONS_PER_LOOK = 1_000;
+/** So much garbage is collected; by itself V8 waits for what the launcher lets a heap begin with. */
+const GARBAGE_BYTES = 2 * 1024 * 1024;
 
 /** The beginning of a text that may be asked again. */
 const READING = /^\s*(SELECT|WITH)\b/i;
@@ -25,18 +31,35 @@ const { port, bell } = workerData;
 const connections = new Map();
 /** Reads that have given some rows; each goes on in its turn. */
 const reads = [];
+let questions = 0;
+/** Bytes of the heap at its smallest since it was collected. */
+let least = Infinity;
 
 for (;;) {
   const heard = Atomics.load(bell, 0);
   let asked = receiveMessageOnPort(port);
-  if (asked === undefined && reads.length === 0) Atomics.wait(bell, 0, heard);
+  if (asked === undefined && reads.length === 0) {
+    if (questions >= QUESTIONS_PER_LOOK) lookAtHeap();
+    Atomics.wait(bell, 0, heard);
+  }
   for (; asked !== undefined; asked = receiveMessageOnPort(port)) perform(asked.message);
   const read = reads.shift();
   if (read !== undefined) goOn(read);
 }
 
+/** Collects garbage while nobody waits, which takes milliseconds. `--expose-gc` lets it. */
+function lookAtHeap() {
+  questions = 0;
+  const bytes = getHeapStatistics().used_heap_size;
+  least = Math.min(least, bytes);
+  if (bytes - least < GARBAGE_BYTES) return;
+  globalThis.gc?.();
+  least = getHeapStatistics().used_heap_size;
+}
+
 /** Does one thing that sqlite-calls.ts asks for, and answers, or begins a read. */
 function perform([id, connection, act, ...values]) {
+  questions += 1;
   try {
     if (act === 'open') return port.postMessage([id, open(connection, ...values)]);
     const opened = connections.get(connection);

@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
+import { text } from 'node:stream/consumers';
 import { pathToFileURL } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
 import { askThread, nextConnection, rowsOf } from '../../../models/storage/sqlite-calls.ts';
@@ -145,4 +146,23 @@ test('statements that come once leave no memory behind', async (t) => {
   `);
   // Kept, they would take 40.
   t.true(said < 16, `${said.toFixed(0)} MiB`);
+});
+
+test('old garbage of the thread is collected while nobody waits for it', async (t) => {
+  const program = `
+    const { askThread } = await import('${MODULE}');
+    await askThread(1, 'open', ':memory:', {});
+    const numbers = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2e4)';
+    await askThread(1, 'exec', 'CREATE TABLE a AS ' + numbers + " SELECT 'row ' || i AS x FROM n");
+    for (let i = 0; i < 4; i++) {
+      await askThread(1, 'all', 'SELECT x FROM a', {}, true);
+      for (let j = 0; j < 500; j++) await askThread(1, 'all', 'SELECT 1 LIMIT 1', {}, true);
+    }
+    process.exit();
+  `;
+  // As the launcher has it: V8 by itself would wait until a heap has 64 MB.
+  const flags = ['--expose-gc', '--initial-heap-size=64', '--trace-gc', '--input-type=module'];
+  const child = spawn(process.execPath, [...flags, '--eval', program]);
+  const said = await text(child.stdout);
+  t.regex(said, /Mark-Compact.* testing/, 'the thread asked for it');
 });
