@@ -46,3 +46,17 @@ for (const kind of databaseKinds()) {
     }
   });
 }
+
+test('a table is bound when it is first asked for, with those that it is connected with', async (t) => {
+  const { models, sequelize } = await openDatabase(t, 'sqlite');
+  // What opening a database itself reads is bound by then.
+  const before = new Set(Object.keys(sequelize.models));
+  const added = (): string[] =>
+    Object.keys(sequelize.models)
+      .filter((name) => !before.has(name))
+      .toSorted();
+  t.is(models.Rule, models.Rule);
+  t.deepEqual(added(), ['rule']);
+  t.is(await models.Device.count(), 0);
+  t.deepEqual(added(), ['device', 'device_status', 'rule', 'user']);
+});
