@@ -145,6 +145,7 @@ export const frame = {
   'list.selected': '{count} selected',
   'typed.again':
     'What you typed is here again, without passwords and codes. Nothing is changed yet: please send it once more.',
+  'time.utc': '(in UTC)',
   'time.no_such': 'This time does not exist in your zone: clocks go forward then.',
   'time.day': '1 day',
   'time.week': '1 week',
