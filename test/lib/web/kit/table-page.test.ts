@@ -181,6 +181,6 @@ async function statementsOf(t: ExecutionContext, count: number): Promise<Record<
 
 test('a page beside 2,000 records costs as many statements as beside 60, and no more bytes', async (t) => {
   const few = await statementsOf(t, 60);
-  t.true(Object.values(few).every((count) => count > 1));
+  t.true(Object.values(few).every((count) => count > 0));
   t.deepEqual(await statementsOf(t, 2_000), few);
 });
