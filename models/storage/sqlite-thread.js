@@ -17,7 +17,7 @@ const ROWS_PER_LOOK = 64;
 
 /** Questions between two looks at the heap. */
 const QUESTIONS_PER_LOOK = 1_000;
-/** So much garbage is collected; by itself V8 waits for what the launcher lets a heap begin with. */
+/** So much garbage is collected. V8 alone waits for a heap of `--initial-heap-size`. */
 const GARBAGE_BYTES = 2 * 1024 * 1024;
 
 /** The beginning of a text that may be asked again. */
@@ -47,7 +47,7 @@ for (;;) {
   if (read !== undefined) goOn(read);
 }
 
-/** Collects garbage while nobody waits, which takes milliseconds. `--expose-gc` lets it. */
+/** Collects garbage in some milliseconds, while nobody waits. Without `--expose-gc` V8 decides. */
 function lookAtHeap() {
   questions = 0;
   const bytes = getHeapStatistics().used_heap_size;

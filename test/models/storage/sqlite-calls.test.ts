@@ -115,10 +115,8 @@ async function runProgram(body: string): Promise<{ said: number; code: number }>
   const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  let text = '';
-  child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()));
-  const [code] = (await once(child, 'close')) as [number];
-  return { said: Number(text), code };
+  const [said, [code]] = await Promise.all([text(child.stdout), once(child, 'close')]);
+  return { said: Number(said), code: code as number };
 }
 
 test('the thread sleeps while nobody asks, and does not keep the process alive', async (t) => {
@@ -154,7 +152,7 @@ test('old garbage of the thread is collected while nobody waits for it', async (
     await askThread(1, 'open', ':memory:', {});
     const numbers = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2e4)';
     await askThread(1, 'exec', 'CREATE TABLE a AS ' + numbers + " SELECT 'row ' || i AS x FROM n");
-    for (let i = 0; i < 4; i++) {
+    for (let i = 0; i < 10; i++) {
       await askThread(1, 'all', 'SELECT x FROM a', {}, true);
       for (let j = 0; j < 500; j++) await askThread(1, 'all', 'SELECT 1 LIMIT 1', {}, true);
     }
