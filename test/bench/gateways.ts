@@ -16,6 +16,7 @@ import { Postern } from '../support/gateway/postern.ts';
 import type { RootlessStart } from '../support/gateway/launcher.ts';
 import { pidOfPasta, prepareRootless } from '../support/gateway/rootless.ts';
 import { type Host, Network } from '../support/network/namespaces.ts';
+import { letPing } from '../support/network/topology.ts';
 import { type KeyPair, makeKeyPair, WireguardClient } from '../support/network/wireguard-client.ts';
 import { temporaryFolder } from '../support/suite/temporary-folder.ts';
 import { PROFILED_NODE } from './profile.ts';
@@ -111,8 +112,7 @@ export async function startPostern(
           DATABASE_ENCRYPTION_KEY: place.encryptionKey.toString('base64'),
         }),
   };
-  // Who may have ping sockets is a setting of each network namespace.
-  if (hasSockets) await host.run('sysctl', '-q', '-w', 'net.ipv4.ping_group_range=0 2147483647');
+  if (hasSockets) await letPing(host);
   const rootless = isRootless ? await openRootless(host) : { settings: {}, wrapper: [] };
   const all = { ...settings, ...rootless.settings };
   const postern = new Postern(host, API, all, rootless.wrapper, root);

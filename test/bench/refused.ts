@@ -19,6 +19,7 @@ import {
   GATEWAY4,
   LAN4,
   LAN6,
+  letPing,
 } from '../support/network/topology.ts';
 import { reportHead } from './gateways.ts';
 import { median } from './median.ts';
@@ -60,7 +61,7 @@ async function roundTrip(host: Host, address: string): Promise<number> {
 
 async function run(): Promise<void> {
   const { network, gateway, alice } = await buildTopology('rf');
-  await gateway.run('sysctl', '-q', '-w', 'net.ipv4.ping_group_range=0 2147483647');
+  await letPing(gateway);
   const postern = new Postern(gateway, API_ADDRESS, { WIREGUARD_TUN: 'sockets' });
   try {
     await postern.start();

@@ -17,6 +17,7 @@ import {
   LAN4,
   LAN4_OTHER,
   LAN6,
+  letPing,
   type Topology,
   Traffic,
   traffic,
@@ -55,7 +56,7 @@ async function begin(t: ExecutionContext, prefix: string, settings: object): Pro
   t.teardown(() => topology.network.remove());
   const { gateway } = topology;
   // Who may have ping sockets is a setting of each network namespace.
-  await gateway.run('sysctl', '-q', '-w', 'net.ipv4.ping_group_range=0 2147483647');
+  await letPing(gateway);
   const postern = new Postern(gateway, API_ADDRESS, { WIREGUARD_TUN: 'sockets', ...settings });
   await postern.start();
   t.teardown(() => postern.stop());
