@@ -61,7 +61,8 @@ const TASKS: readonly Task[] = [
     most: [3, 0],
     async work(person) {
       await person.link('Refused');
-      await person.click(person.page.getByRole('link', { name: 'Explain' }).last());
+      const row = person.page.getByRole('row').filter({ hasText: '10.0.0.6' });
+      await person.click(row.getByRole('link', { name: 'Explain' }));
       await person.see(person.page.getByRole('heading', { name: /Drop 10\.0\.0\.0\/8/ }));
     },
   },
