@@ -78,7 +78,9 @@ export class Buffers {
   }
 
   #takeFrom(slab: number, word: number, device: number): number {
-    const bit = WORD_BITS - 1 - Math.clz32(this.#free[word]!);
+    // The lowest, so that a chunk often comes right before the next one that is taken.
+    const lowest = this.#free[word]! & -this.#free[word]!;
+    const bit = WORD_BITS - 1 - Math.clz32(lowest);
     this.#free[word]! ^= 1 << bit;
     this.#slabs[slab] ??=
       this.#memory?.subarray(slab * SLAB_BYTES, (slab + 1) * SLAB_BYTES) ??
@@ -88,6 +90,11 @@ export class Buffers {
     const chunk = 1 + word * WORD_BITS + bit;
     this.next[chunk] = NO_CHUNK;
     return chunk;
+  }
+
+  /** Whether the chunk after this one in its chain is also right after it in memory. */
+  isFollowed(chunk: number): boolean {
+    return this.next[chunk] === chunk + 1 && slabOf(chunk) === slabOf(chunk + 1);
   }
 
   /** Gives a chunk back. */

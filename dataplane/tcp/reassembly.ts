@@ -145,8 +145,11 @@ export class Reassembly {
       const position = (words[w + TAKEN]! - words[w + IRS]! - 1) | 0;
       const within = position & (CHUNK_BYTES - 1);
       const waiting = (this.#end(w) - words[w + TAKEN]!) | 0;
-      const length = Math.min(waiting, CHUNK_BYTES - within);
       const chunk = streams.chunkAt(queue, position);
+      let length = CHUNK_BYTES - within;
+      for (let last = chunk; length < waiting && buffers.isFollowed(last); last++)
+        length += CHUNK_BYTES;
+      length = Math.min(length, waiting);
       const at = buffers.offsetOf(chunk) + within;
       const taken = this.#offer(slot, handle, buffers.bytesOf(chunk), at, length);
       if (taken < 0) return false;
