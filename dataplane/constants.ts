@@ -36,6 +36,8 @@ export const KEY_BYTES = 32;
 export const TAG_BYTES = 16;
 export const MAC_BYTES = 16;
 export const TIMESTAMP_BYTES = 12;
+/** The nonce of ChaCha20-Poly1305 (RFC 8439, 2.8). */
+export const AEAD_NONCE_BYTES = 12;
 export const COOKIE_NONCE_BYTES = 24;
 /** Inner packets are padded with zeros to a multiple of this (5.4.6). */
 export const PADDING_BYTES = 16;

@@ -2,7 +2,13 @@
 // noble on random keys before they are used: a difference stops the start.
 
 import { randomFillSync } from 'node:crypto';
-import { COOKIE_NONCE_BYTES, KEY_BYTES, MAC_BYTES, TAG_BYTES } from '../constants.ts';
+import {
+  AEAD_NONCE_BYTES,
+  COOKIE_NONCE_BYTES,
+  KEY_BYTES,
+  MAC_BYTES,
+  TAG_BYTES,
+} from '../constants.ts';
 import { type Primitives, portablePrimitives } from '../noise/primitives.ts';
 
 /**
@@ -74,8 +80,9 @@ function trials(
   nonce: Uint8Array,
   text: Uint8Array,
 ): Record<string, (p: Primitives) => Outcome> {
+  const short = nonce.subarray(0, AEAD_NONCE_BYTES);
   const sealed = new Uint8Array(text.length + TAG_BYTES);
-  portablePrimitives.seal(sealed, key, text, other);
+  portablePrimitives.seal(sealed, key, short, text, other);
   const xsealed = new Uint8Array(text.length + TAG_BYTES);
   portablePrimitives.xseal(xsealed, key, nonce, text, other);
   const lowOrder = new Uint8Array(KEY_BYTES);
@@ -95,10 +102,10 @@ function trials(
       p.hkdf(key, other, outs[0]!, outs[1]!, outs[2]!);
       return outs;
     },
-    seal: (p) => [written(sealed.length, (out) => p.seal(out, key, text, other))],
+    seal: (p) => [written(sealed.length, (out) => p.seal(out, key, short, text, other))],
     open: (p) => [
-      ...judged(text.length, (out) => p.open(out, key, sealed, other)),
-      p.open(new Uint8Array(text.length), key, sealed, key),
+      ...judged(text.length, (out) => p.open(out, key, short, sealed, other)),
+      p.open(new Uint8Array(text.length), key, short, sealed, key),
     ],
     xseal: (p) => [written(xsealed.length, (out) => p.xseal(out, key, nonce, text, other))],
     xopen: (p) => [

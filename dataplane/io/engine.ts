@@ -1,9 +1,9 @@
-// The TypeScript twin of the addon: the same batches, keys and marks, with the ciphers of noble.
-// Its links are given to it: sockets and a TUN, or a simulation. It is for tests and for machines
-// without a compiler. It allocates for each packet, and neither joins nor segments packets.
+// The TypeScript twin of the addon: the same batches, keys and marks. It is given its primitives
+// and its links: sockets and a TUN, or a simulation. It is for tests and for machines without a
+// compiler. It allocates for each packet, and neither joins nor segments packets.
 
-import { chacha20poly1305 } from '@noble/ciphers/chacha.js';
 import {
+  AEAD_NONCE_BYTES,
   DATAGRAM_SLOTS,
   MAX_KEYPAIRS,
   PACKET_SLOTS,
@@ -85,6 +85,9 @@ export interface EngineExtras {
   readonly substitute?: TunSubstitute | null;
 }
 
+/** Data messages authenticate no further bytes (section 5.4.6). */
+const NOTHING = new Uint8Array(0);
+
 interface KeySlot {
   readonly send: Uint8Array;
   readonly receive: Uint8Array;
@@ -112,7 +115,7 @@ export class TypeScriptEngine implements PacketEngine {
   readonly #freeSlots: number[] = [];
   #slotsUsed = 0;
   #generation = 0;
-  readonly #nonce = new Uint8Array(12);
+  readonly #nonce = new Uint8Array(AEAD_NONCE_BYTES);
   readonly #nonceView = new DataView(this.#nonce.buffer);
 
   constructor(
@@ -187,13 +190,9 @@ export class TypeScriptEngine implements PacketEngine {
     if (key === null || length < TRANSPORT_OVERHEAD_BYTES) return false;
     const counter = batch.view.getBigUint64(offset + transport.counter, true);
     const sealed = batch.bytes.subarray(offset + transport.packet, offset + length);
-    let packet: Uint8Array;
-    try {
-      packet = chacha20poly1305(key.receive, this.#nonceOf(counter)).decrypt(sealed);
-    } catch {
-      return false;
-    }
-    batch.bytes.set(packet, offset + transport.packet);
+    const packet = sealed.subarray(0, sealed.length - TAG_BYTES);
+    const nonce = this.#nonceOf(counter);
+    if (!this.primitives.open(packet, key.receive, nonce, sealed, NOTHING)) return false;
     d[at + OFFSET] = offset + transport.packet;
     d[at + LENGTH] = packet.length;
     return true;
@@ -223,10 +222,8 @@ export class TypeScriptEngine implements PacketEngine {
     view.setUint32(0, TRANSPORT_DATA, true);
     view.setInt32(transport.receiver, key.remoteIndex, true);
     view.setBigUint64(transport.counter, counter, true);
-    message.set(
-      chacha20poly1305(key.send, this.#nonceOf(counter)).encrypt(padded),
-      transport.packet,
-    );
+    const sealed = message.subarray(transport.packet);
+    this.primitives.seal(sealed, key.send, this.#nonceOf(counter), padded, NOTHING);
     this.#transmit(message, d[at + ADDRESS]!);
     d[at + LENGTH] = message.length;
     d[at + DATAGRAMS] = 1;

@@ -43,6 +43,7 @@ export class MemoryDevice extends MemoryHost {
     const { endpoint, privateKey, presharedKey, serverPublicKey, serverPort } = config;
     this.#client = new TunnelClient(network, {
       endpoint,
+      primitives: network.primitives,
       privateKey,
       makeEngine: (...parts) => new TypeScriptEngine(...parts),
       deliver: (packet) => this.receive(packet),

@@ -57,6 +57,7 @@ export class MemoryGateway extends PipelineNode implements Gateway, GatewayParti
     const endpoint: Endpoint = { address: GATEWAY_ADDRESS, port: listenPort };
     super(network, {
       endpoint,
+      primitives: network.primitives,
       privateKey,
       ipv4,
       ipv6,

@@ -60,18 +60,17 @@ napi_value on_hkdf(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-constexpr uint8_t ZERO_NONCE[12] = {0};
-
 napi_value on_seal(napi_env env, napi_callback_info info) {
   Call call(env, info);
   const Bytes out = bytes_of(call, 0);
   const Bytes key = bytes_of(call, 1, 32);
-  const Bytes plaintext = bytes_of(call, 2);
-  const Bytes ad = bytes_of(call, 3);
+  const Bytes nonce = bytes_of(call, 2, 12);
+  const Bytes plaintext = bytes_of(call, 3);
+  const Bytes ad = bytes_of(call, 4);
   if (!call.failed && out.length != plaintext.length + 16)
     call.refuse("out must hold text and tag");
-  if (!call.failed && !aead_seal(out.data, key.data, ZERO_NONCE, plaintext.data,
-                                          plaintext.length, ad.data, ad.length))
+  if (!call.failed && !aead_seal(out.data, key.data, nonce.data, plaintext.data, plaintext.length,
+                                 ad.data, ad.length))
     napi_throw_error(env, nullptr, "OpenSSL refused to seal");
   return nullptr;
 }
@@ -80,12 +79,13 @@ napi_value on_open(napi_env env, napi_callback_info info) {
   Call call(env, info);
   const Bytes out = bytes_of(call, 0);
   const Bytes key = bytes_of(call, 1, 32);
-  const Bytes sealed = bytes_of(call, 2);
-  const Bytes ad = bytes_of(call, 3);
+  const Bytes nonce = bytes_of(call, 2, 12);
+  const Bytes sealed = bytes_of(call, 3);
+  const Bytes ad = bytes_of(call, 4);
   if (!call.failed && out.length + 16 != sealed.length) call.refuse("out must hold the text");
   if (call.failed) return nullptr;
-  return make_boolean(env, aead_open(out.data, key.data, ZERO_NONCE, sealed.data,
-                                              sealed.length, ad.data, ad.length));
+  return make_boolean(env, aead_open(out.data, key.data, nonce.data, sealed.data, sealed.length,
+                                     ad.data, ad.length));
 }
 
 napi_value on_xseal(napi_env env, napi_callback_info info) {

@@ -27,10 +27,27 @@ export interface Primitives {
     out2: Uint8Array | null,
     out3: Uint8Array | null,
   ) => void;
-  /** ChaCha20-Poly1305 with nonce 0 (RFC 8439): writes the text and its 16-byte tag. */
-  seal: (out: Uint8Array, key: Uint8Array, plaintext: Uint8Array, ad: Uint8Array) => void;
-  /** Opens what `seal` made. False when the tag is wrong; then `out` holds nothing useful. */
-  open: (out: Uint8Array, key: Uint8Array, sealed: Uint8Array, ad: Uint8Array) => boolean;
+  /**
+   * ChaCha20-Poly1305 with a 12-byte nonce (RFC 8439): writes the ciphertext and its 16-byte tag.
+   */
+  seal: (
+    out: Uint8Array,
+    key: Uint8Array,
+    nonce: Uint8Array,
+    plaintext: Uint8Array,
+    ad: Uint8Array,
+  ) => void;
+  /**
+   * Opens what `seal` made; `out` may be where `sealed` begins. False when the tag is wrong; then
+   * `out` holds nothing useful.
+   */
+  open: (
+    out: Uint8Array,
+    key: Uint8Array,
+    nonce: Uint8Array,
+    sealed: Uint8Array,
+    ad: Uint8Array,
+  ) => boolean;
   /** XChaCha20-Poly1305 with a 24-byte nonce. */
   xseal: (
     out: Uint8Array,
@@ -49,7 +66,6 @@ export interface Primitives {
   ) => boolean;
 }
 
-const ZERO_NONCE = new Uint8Array(12);
 const ONE = new Uint8Array([1]);
 const TWO = new Uint8Array([2]);
 const THREE = new Uint8Array([3]);
@@ -79,11 +95,11 @@ export const portablePrimitives: Primitives = {
     if (out3 === null) return;
     out3.set(hmac.create(blake2s, secret).update(second).update(THREE).digest());
   },
-  seal(out, key, plaintext, ad) {
-    out.set(chacha20poly1305(key, ZERO_NONCE, ad).encrypt(plaintext));
+  seal(out, key, nonce, plaintext, ad) {
+    out.set(chacha20poly1305(key, nonce, ad).encrypt(plaintext));
   },
-  open(out, key, sealed, ad) {
-    return opened(out, () => chacha20poly1305(key, ZERO_NONCE, ad).decrypt(sealed));
+  open(out, key, nonce, sealed, ad) {
+    return opened(out, () => chacha20poly1305(key, nonce, ad).decrypt(sealed));
   },
   xseal(out, key, nonce, plaintext, ad) {
     out.set(xchacha20poly1305(key, nonce, ad).encrypt(plaintext));

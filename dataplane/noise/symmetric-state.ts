@@ -3,13 +3,14 @@
 // k of a step is used once, with nonce 0, for the next encryption or decryption.
 
 import { blake2s } from '@noble/hashes/blake2.js';
-import { KEY_BYTES } from '../constants.ts';
+import { AEAD_NONCE_BYTES, KEY_BYTES } from '../constants.ts';
 import type { Primitives } from './primitives.ts';
 
 const encoder = new TextEncoder();
 const CONSTRUCTION = encoder.encode('Noise_IKpsk2_25519_ChaChaPoly_BLAKE2s');
 const IDENTIFIER = encoder.encode('WireGuard v1 zx2c4 Jason@zx2c4.com');
 const EMPTY = new Uint8Array(0);
+const NONCE_0 = new Uint8Array(AEAD_NONCE_BYTES);
 /** The first ck of every handshake: Hash(Construction). */
 const FIRST_CK = blake2s(CONSTRUCTION);
 /** The first h of every handshake: Hash(FIRST_CK || Identifier). */
@@ -59,13 +60,13 @@ export class SymmetricState {
 
   /** out := AEAD(k, 0, plaintext, h); h := Hash(h || out). */
   encryptAndHash(out: Uint8Array, plaintext: Uint8Array): void {
-    this.#primitives.seal(out, this.#k, plaintext, this.h);
+    this.#primitives.seal(out, this.#k, NONCE_0, plaintext, this.h);
     this.mixHash(out);
   }
 
   /** Opens `sealed` into `out`. False, without changing h, when its tag is wrong. */
   decryptAndHash(out: Uint8Array, sealed: Uint8Array): boolean {
-    if (!this.#primitives.open(out, this.#k, sealed, this.h)) return false;
+    if (!this.#primitives.open(out, this.#k, NONCE_0, sealed, this.h)) return false;
     this.mixHash(sealed);
     return true;
   }

@@ -88,11 +88,15 @@ const wrong: readonly [title: string, primitives: Partial<Primitives>][] = [
   ],
   [
     'a sealed text that is wrong',
-    { seal: (out, key, text, ad) => spoil(out, () => right.seal(out, key, text, ad)) },
+    {
+      seal: (out, key, nonce, text, ad) => spoil(out, () => right.seal(out, key, nonce, text, ad)),
+    },
   ],
   [
     'an opened text that is wrong',
-    { open: (out, key, text, ad) => spoil(out, () => right.open(out, key, text, ad)) },
+    {
+      open: (out, key, nonce, text, ad) => spoil(out, () => right.open(out, key, nonce, text, ad)),
+    },
   ],
   ['an opening that refuses nothing', { open: () => true }],
   [

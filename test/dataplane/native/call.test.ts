@@ -139,10 +139,10 @@ nativeTest(
   'more bytes than any message has are refused: OpenSSL would count only some',
   (t, native) => {
     const long = new Uint8Array(2 ** 20 + 1);
-    const key = counting(32);
-    t.throws(() => native.seal(new Uint8Array(17), key, new Uint8Array(1), long), refusal);
-    t.throws(() => native.seal(new Uint8Array(long.length + 16), key, long, key), refusal);
-    t.throws(() => native.open(new Uint8Array(1), key, new Uint8Array(17), long), refusal);
+    const [key, nonce] = [counting(32), counting(12)];
+    t.throws(() => native.seal(new Uint8Array(17), key, nonce, new Uint8Array(1), long), refusal);
+    t.throws(() => native.seal(new Uint8Array(long.length + 16), key, nonce, long, key), refusal);
+    t.throws(() => native.open(new Uint8Array(1), key, nonce, new Uint8Array(17), long), refusal);
     t.throws(() => native.hash(new Uint8Array(32), long, key), refusal);
   },
 );
@@ -207,7 +207,8 @@ nativeTest('an exception of an option is the one that is thrown', (t, native) =>
 nativeTest('a key that OpenSSL refuses leaves no error for the next one who asks', (t, native) => {
   // A point of low order: the shared secret is zero.
   t.false(native.sharedSecret(new Uint8Array(32), counting(32), new Uint8Array(32)));
-  t.false(native.open(new Uint8Array(10), counting(32), new Uint8Array(26), new Uint8Array(0)));
+  const sealed = new Uint8Array(26);
+  t.false(native.open(sealed.subarray(0, 10), counting(32), counting(12), sealed, sealed));
   const error = t.throws(() => createPrivateKey('nonsense')) as Error & {
     opensslErrorStack?: string[];
   };

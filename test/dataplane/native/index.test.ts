@@ -196,8 +196,8 @@ const primitiveCalls: readonly [name: keyof Addon, args: readonly unknown[]][] =
   ['hash', [bytes(32), bytes(10), bytes(10)]],
   ['mac', [bytes(16), bytes(32), bytes(10)]],
   ['hkdf', [bytes(32), bytes(10), bytes(32), bytes(32), bytes(32)]],
-  ['seal', [bytes(26), bytes(32), bytes(10), bytes(5)]],
-  ['open', [bytes(10), bytes(32), bytes(26), bytes(5)]],
+  ['seal', [bytes(26), bytes(32), bytes(12), bytes(10), bytes(5)]],
+  ['open', [bytes(10), bytes(32), bytes(12), bytes(26), bytes(5)]],
   ['xseal', [bytes(26), bytes(32), bytes(24), bytes(10), bytes(5)]],
   ['xopen', [bytes(10), bytes(32), bytes(24), bytes(26), bytes(5)]],
 ];
@@ -215,16 +215,17 @@ for (const [name, args] of primitiveCalls) {
 }
 
 nativeTest('an output must have exactly the room that is needed', (t, native) => {
-  const key = bytes(32);
+  const [key, nonce] = [bytes(32), bytes(12)];
   t.throws(() => native.hash(bytes(31), key, key), { instanceOf: TypeError });
   t.throws(() => native.hash(bytes(33), key, key), { instanceOf: TypeError });
   t.throws(() => native.mac(bytes(0), key, key), { instanceOf: TypeError });
   t.throws(() => native.mac(bytes(33), key, key), { instanceOf: TypeError });
   t.throws(() => native.mac(bytes(16), bytes(33), key), { instanceOf: TypeError });
-  t.throws(() => native.seal(bytes(25), key, bytes(10), key), { instanceOf: TypeError });
-  t.throws(() => native.seal(bytes(27), key, bytes(10), key), { instanceOf: TypeError });
-  t.throws(() => native.open(bytes(11), key, bytes(26), key), { instanceOf: TypeError });
-  t.throws(() => native.open(bytes(0), key, bytes(15), key), { instanceOf: TypeError });
+  t.throws(() => native.seal(bytes(25), key, nonce, bytes(10), key), { instanceOf: TypeError });
+  t.throws(() => native.seal(bytes(27), key, nonce, bytes(10), key), { instanceOf: TypeError });
+  t.throws(() => native.open(bytes(11), key, nonce, bytes(26), key), { instanceOf: TypeError });
+  t.throws(() => native.open(bytes(0), key, nonce, bytes(15), key), { instanceOf: TypeError });
+  t.throws(() => native.seal(bytes(26), key, bytes(11), bytes(10), key), { instanceOf: TypeError });
   t.throws(() => native.hkdf(key, key, bytes(31), null, null), { instanceOf: TypeError });
 });
 

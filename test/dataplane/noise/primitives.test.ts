@@ -193,34 +193,37 @@ function testHkdf(name: string, primitives: Primitives): void {
 
 function testAead(name: string, primitives: Primitives): void {
   for (const length of [0, 1, 15, 16, 17, 32, 63, 64, 65, 1_420]) {
-    test(`${name}: ChaCha20-Poly1305 of ${length} bytes with nonce 0 is that of node:crypto`, (t) => {
+    test(`${name}: ChaCha20-Poly1305 of ${length} bytes is that of node:crypto`, (t) => {
       const [key, plaintext, ad] = [sequence(32, 1), sequence(length, 2), sequence(32, 3)];
-      const cipher = createCipheriv('chacha20-poly1305', key, new Uint8Array(12), {
-        authTagLength: 16,
-      });
+      const nonce = sequence(12, 4);
+      const cipher = createCipheriv('chacha20-poly1305', key, nonce, { authTagLength: 16 });
       cipher.setAAD(ad, { plaintextLength: length });
       const text = Buffer.concat([cipher.update(plaintext), cipher.final()]);
       const sealed = new Uint8Array(length + 16);
-      primitives.seal(sealed, key, plaintext, ad);
+      primitives.seal(sealed, key, nonce, plaintext, ad);
       t.is(hex(sealed), hex(Buffer.concat([text, cipher.getAuthTag()])));
       const opened = new Uint8Array(length);
-      t.true(primitives.open(opened, key, sealed, ad));
+      t.true(primitives.open(opened, key, nonce, sealed, ad));
       t.deepEqual(opened, plaintext);
+      const inPlace = sealed.subarray(0, length);
+      t.true(primitives.open(inPlace, key, nonce, sealed, ad));
+      t.deepEqual(inPlace, plaintext);
     });
   }
 
-  test(`${name}: no byte of the text, the tag, the key or the data beside it may differ`, (t) => {
+  test(`${name}: no byte of text, tag, key, nonce or the data beside it may differ`, (t) => {
     const [key, plaintext, ad] = [sequence(32, 1), sequence(20, 2), sequence(10, 3)];
+    const nonce = sequence(12, 4);
     const sealed = new Uint8Array(36);
-    primitives.seal(sealed, key, plaintext, ad);
-    for (const part of [sealed, key, ad]) {
+    primitives.seal(sealed, key, nonce, plaintext, ad);
+    for (const part of [sealed, key, nonce, ad]) {
       for (let i = 0; i < part.length; i++) {
         part[i]! ^= 0x80;
-        t.false(primitives.open(new Uint8Array(20), key, sealed, ad));
+        t.false(primitives.open(new Uint8Array(20), key, nonce, sealed, ad));
         part[i]! ^= 0x80;
       }
     }
-    t.true(primitives.open(new Uint8Array(20), key, sealed, ad));
+    t.true(primitives.open(new Uint8Array(20), key, nonce, sealed, ad));
   });
 
   test(`${name}: XChaCha20-Poly1305 gives draft-irtf-cfrg-xchacha-03, A.3.1`, (t) => {
@@ -268,7 +271,7 @@ for (const [name, primitives] of implementations) {
           one.mac(m16, key, a);
           one.mac(mac, other, b);
           one.hkdf(key, a, k1, k2, k3);
-          one.seal(sealed, key, a, b);
+          one.seal(sealed, key, nonce.subarray(0, 12), a, b);
           one.xseal(xsealed, key, nonce, a, b);
           return [h, m16, mac, k1, k2, k3, sealed, xsealed].map(hex);
         });

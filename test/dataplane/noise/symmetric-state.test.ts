@@ -80,7 +80,7 @@ for (const [name, primitives] of implementations) {
       [receive, back],
     ] as const) {
       const out = new Uint8Array(text.length / 2);
-      primitives.seal(out, key, fromHex(payload), new Uint8Array(0));
+      primitives.seal(out, key, new Uint8Array(12), fromHex(payload), new Uint8Array(0));
       t.is(toHex(out), text);
     }
   });
