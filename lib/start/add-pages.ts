@@ -14,9 +14,9 @@ export interface Console extends Omit<Web, 'live' | 'jobs'> {
 }
 
 /** Adds all pages; `webPages` registers at once, so they are there when the call returns. */
-export function addPages(server: Server, { unnamed, ...console }: Console): void {
-  const { services, recall } = console;
-  const live = new LiveStatus({ ...services, unnamed }, recall);
-  const options: Web = { ...console, live, jobs: new Jobs(services.log) };
+export function addPages(server: Server, { unnamed, ...parts }: Console): void {
+  const { services, recall, pages } = parts;
+  const live = new LiveStatus({ ...services, unnamed }, recall, pages.assets.version);
+  const options: Web = { ...parts, live, jobs: new Jobs(services.log) };
   void server.register({ plugin: webPages, options });
 }

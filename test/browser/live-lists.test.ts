@@ -101,6 +101,7 @@ test('traffic is sorted by rate, unless the reader is in the list', async (t) =>
   sendTo(1_002, 10);
   const rows = page.locator('tbody tr:visible');
   await rows.filter({ hasText: '100.64.0.1:1002' }).waitFor();
+  t.is(await page.getByText('Postern was upgraded').count(), 0);
   await rows.filter({ hasText: '100.64.0.1:1001' }).waitFor();
   await page.mouse.move(0, 0);
   const first = `document.querySelector('tbody tr').textContent.includes(':1002')`;

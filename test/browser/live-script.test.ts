@@ -68,6 +68,11 @@ class Lists {
     if (data !== null) this.#stream?.write(`event: rows\ndata: ${data}\n\n`);
   }
 
+  /** Says of which version the files of the console are. */
+  greet(version: string): void {
+    this.#stream?.write(`event: version\ndata: ${version}\n\n`);
+  }
+
   end(): void {
     this.#stream?.write('event: end\ndata: {}\n\n');
   }
@@ -207,4 +212,17 @@ test('a stream that is refused is asked for again, later each time, until it end
   await page.waitForTimeout(300);
   await page.clock.runFor(300_000);
   t.is(lists.asked.length, 5);
+});
+
+test('a page of an older version than the gateway that answers now offers the new page', async (t) => {
+  const { lists, page, rowsAre } = await openList(t, ['a']);
+  lists.show({ a: 1 });
+  await rowsAre(['a1 B/s']);
+  for (let times = 0; times < 2; times += 1) lists.greet('later');
+  const offer = page.getByRole('link', { name: 'Postern was upgraded · Reload' });
+  await offer.waitFor();
+  t.is(await offer.count(), 1);
+  await offer.click();
+  await lists.until(2);
+  t.is(await offer.count(), 0);
 });

@@ -114,6 +114,7 @@ export const portal = {
   'chart.upload': 'Upload',
   'live.pause': 'Pause',
   'live.go_on': 'Go on',
+  'live.upgraded': 'Postern was upgraded · Reload',
   'live.changes_one': '1 change · Show',
   'live.changes': '{count} changes · Show',
 

@@ -74,6 +74,8 @@ export class LiveStatus {
   readonly #log: Services['log'];
   readonly #fleet: Fleet;
   readonly #recent: Services['recent'];
+  /** The first event of each stream: a page whose scripts are of another version says so. */
+  readonly #greeting: string;
   readonly #lookers = new Set<Looker>();
   #timer: NodeJS.Timeout | null = null;
   #isClosed = false;
@@ -81,7 +83,9 @@ export class LiveStatus {
   constructor(
     services: Pick<Services, 'database' | 'log' | 'observed' | 'recent'> & Asked,
     recall: Recall,
+    version: string,
   ) {
+    this.#greeting = `event: version\ndata: ${version}\n\n`;
     this.#config = services.config;
     this.#recall = recall;
     this.#database = services.database;
@@ -99,9 +103,9 @@ export class LiveStatus {
   }
 
   /**
-   * A stream of server-sent events about a device, or, for null, about all of them: `status` with
-   * all values, then with those that changed; `end` where there is nothing more to come. The caller
-   * has checked that the session may see it.
+   * A stream of server-sent events about a device, or, for null, about all of them: `version` of
+   * the console's files; `status` with all values, then with those that changed; `end` where there
+   * is nothing more to come. The caller has checked that the session may see it.
    */
   follow(deviceId: string | null, viewer: Viewer): Readable {
     return this.#look({ deviceId, list: null }, viewer);
@@ -110,11 +114,7 @@ export class LiveStatus {
   /** Such a stream about a page of a list: `rows` where something is new there. */
   followList(list: LiveList, page: LivePage, viewer: Viewer): Readable {
     const news = new PageNews(page, list);
-    const what = { deviceId: null, list: { list, page, news } };
-    const stream = this.#look(what, viewer);
-    // The head of the answer goes out with its first bytes.
-    if (!this.#isClosed) stream.push(COMMENT);
-    return stream;
+    return this.#look({ deviceId: null, list: { list, page, news } }, viewer);
   }
 
   #look(what: Pick<Looker, 'deviceId' | 'list'>, viewer: Viewer): Readable {
@@ -133,6 +133,7 @@ export class LiveStatus {
       stream.push(null);
       return stream;
     }
+    stream.push(this.#greeting);
     this.#lookers.add(looker);
     this.#plan(0);
     return stream;

@@ -6,6 +6,17 @@ import { phrase } from './texts.js';
 const RETRY_MS = 3_000;
 const RETRY_LONGEST_MS = 60_000;
 
+/** Offers the page of another version of the console's files than this script is of. */
+function offerReload(bar, version) {
+  if (import.meta.url.includes(`/${version}/`) || bar?.querySelector('[data-upgraded]')) return;
+  const link = document.createElement('a');
+  link.className = 'badge';
+  link.dataset.upgraded = '';
+  link.href = `${location.pathname}${location.search}`;
+  link.textContent = phrase('live.upgraded');
+  bar?.prepend(link, ' ');
+}
+
 /**
  * Follows the stream at `addressOf()`; `heard` has a listener for each event, and for `open`. What
  * it returns says whether the page is paused.
@@ -23,6 +34,7 @@ export function follow(addressOf, heard) {
     const opened = new EventSource(addressOf());
     source = opened;
     for (const [name, listener] of Object.entries(heard)) opened.addEventListener(name, listener);
+    opened.addEventListener('version', ({ data }) => offerReload(bar, data));
     opened.addEventListener('end', end);
     opened.addEventListener('open', () => (failures = 0));
     // Rows are named by the address, which is another one by now. A gateway that starts again, or
