@@ -80,7 +80,6 @@ const TESTED_ELSEWHERE: Record<string, string> = {
   'models/tables/saml-test.ts': 'test/models/queries/saml-tests.test.ts',
   'models/tables/undo.ts': 'test/models/queries/undos.test.ts',
   'lib/web/parts/new-members.ts': 'test/lib/web/pages/groups.test.ts',
-  'lib/web/parts/provider-names.ts': 'test/lib/web/pages/groups.test.ts',
   'lib/web/kit/undo.ts': 'test/lib/web/pages/undo.test.ts',
   'models/tables/secret.ts': 'test/models/queries/secrets.test.ts',
   'models/tables/one-time-link.ts': 'test/models/queries/one-time-links.test.ts',

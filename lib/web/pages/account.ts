@@ -17,6 +17,7 @@ import { page } from '../kit/route.ts';
 import { act } from '../kit/save.ts';
 import { say } from '../kit/texts.ts';
 import type { Web } from '../kit/web.ts';
+import { providerNames } from '../parts/provider-names.ts';
 import { methodName, sessionsOf } from '../parts/session-rows.ts';
 
 /** The routes of the account. */
@@ -50,7 +51,7 @@ async function showAccount(
     personName: user.name,
     hasPassword: user.password_hash !== null,
     lastSignedInAt: user.last_signed_in_at?.toISOString() ?? null,
-    method: methodName(user.last_signed_in_method),
+    method: methodName(user.last_signed_in_method, await providerNames(web)),
     factors: await SecondFactor.findAll({ where, order: [['inserted_at', 'ASC']] }),
     recoveryCodes: await RecoveryCode.count({ where }),
     sessions: await sessionsOf(web, userId, ownSession(request)),

@@ -19,7 +19,7 @@ import type { Web } from '../kit/web.ts';
 import { counted, minutesUntil } from '../kit/words.ts';
 import { historyView } from '../parts/history-view.ts';
 import { addressesOf } from '../parts/named-device.ts';
-import { methodOf, userBadge } from '../parts/live-users.ts';
+import { methodWords, userBadge } from '../parts/live-users.ts';
 import { providerNames } from '../parts/provider-names.ts';
 import { quotaView } from '../parts/quota.ts';
 import { tabsOf } from '../parts/record-tabs.ts';
@@ -65,6 +65,7 @@ export async function userHead(web: Web, request: Request, user: UserRow, page: 
   const where = { user_id: user.id };
   const waitsUntil = (await readWaits(web.services.database, [user])).get(user.id);
   const here = `/users/${user.id}`;
+  const nameOf = await providerNames(web);
   return {
     here,
     id: user.id,
@@ -72,8 +73,8 @@ export async function userHead(web: Web, request: Request, user: UserRow, page: 
     name: user.name,
     isSelf: user.id === actorId(request),
     isDisabled: user.disabled_at !== null,
-    badge: userBadge(user, waitsUntil),
-    role: roleWords(user, await providerNames(web)),
+    badge: userBadge(user, nameOf, waitsUntil),
+    role: roleWords(user, nameOf),
     wait:
       waitsUntil === undefined
         ? null
@@ -108,7 +109,7 @@ async function showOverview(
       ...(await userHead(web, request, user, '')),
       disabledAt: user.disabled_at?.toISOString() ?? null,
       lastSignedInAt: user.last_signed_in_at?.toISOString() ?? null,
-      method: methodOf(user),
+      method: methodWords(user, await providerNames(web)),
       insertedAt: user.inserted_at.toISOString(),
       rules: await database.models.Rule.count({ where: { user_id: user.id } }),
     },

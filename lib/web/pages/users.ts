@@ -130,25 +130,26 @@ export function usersPages(web: Web): ServerRoute[] {
 
 /** What the list needs beside the rows. */
 async function userRules(web: Web): Promise<UserRules> {
+  const nameOf = await providerNames(web);
   const sessions = await sessionRules(web);
-  return { sessions, defaultQuota: (await web.recall.configuration()).default_quota };
+  return { sessions, defaultQuota: (await web.recall.configuration()).default_quota, nameOf };
 }
 
 async function showUsers(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
   const { database } = web.services;
   const found = await findPage(database, request, plan, await quotaFacts(web));
-  const read = await readListedUsers(database, found.ids, await userRules(web));
+  const rules = await userRules(web);
+  const read = await readListedUsers(database, found.ids, rules);
   const listed = inOrder(
     found.ids,
     read.map((one) => ({ id: one.user.id, ...one })),
   );
   const users = listed.map(({ user }) => user);
-  const nameOf = await providerNames(web);
   return web.pages.show(request, h, 'users', {
     title: 'Users',
     scripts: ['live-list.js'],
     finder: found.view,
-    rows: listed.map((one) => userCells(one, nameOf)),
+    rows: listed.map((one) => userCells(one, rules.nameOf)),
     live: liveView(
       USERS,
       found.view.query,

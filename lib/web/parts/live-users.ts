@@ -10,12 +10,13 @@ import {
   type UserRow,
 } from '../../../models/index.ts';
 import { readWaits } from '../../auth/attempts.ts';
-import { shownMethod } from '../../auth/identity/method.ts';
+import { LOCAL_METHOD } from '../../auth/local.ts';
 import type { SessionRules } from '../../domain/devices/vpn-session.ts';
 import { serviceRules } from '../../observe/service-rules.ts';
 import { quotaStateOf } from '../../reconcile/quota-state.ts';
 import { bytesInWords, counted, minutesUntil } from '../kit/words.ts';
 import type { LiveCell } from './live-list.ts';
+import type { NameOfProvider } from './provider-names.ts';
 
 /** A user and what is shown of them in the list. */
 export interface ListedUser {
@@ -28,13 +29,14 @@ export interface UserRules {
   readonly sessions: SessionRules;
   /** The quota of users without one of their own, in bytes a month; null: none. */
   readonly defaultQuota: number | null;
+  readonly nameOf: NameOfProvider;
 }
 
 /** Reads users by their ids, in any order. */
 export async function readListedUsers(
   database: Database,
   ids: readonly string[],
-  { sessions, defaultQuota }: UserRules,
+  { sessions, defaultQuota, nameOf }: UserRules,
   nowMs = Date.now(),
 ): Promise<ListedUser[]> {
   const users = await readUsers(database, { ids: [...ids] });
@@ -42,7 +44,7 @@ export async function readListedUsers(
   const used = await readQuotaUsage(database, monthOf(nowMs), ids);
   const waits = await readWaits(database, users, new Date(nowMs));
   return users.map((user) => {
-    const { badge, text, help = '' } = userBadge(user, waits.get(user.id));
+    const { badge, text, help = '' } = userBadge(user, nameOf, waits.get(user.id));
     const month = quotaStateOf(user, defaultQuota, used.get(user.id) ?? 0);
     const { devices, online } = counts.get(user.id) ?? { devices: 0, online: 0 };
     const signedIn = user.last_signed_in_at?.toISOString();
@@ -57,7 +59,7 @@ export async function readListedUsers(
       },
       signedIn === undefined
         ? { text: 'never' }
-        : { text: '', time: signedIn, help: methodOf(user) },
+        : { text: '', time: signedIn, help: methodWords(user, nameOf) },
     ];
     return { user, cells };
   });
@@ -69,7 +71,8 @@ function onlineInWords(count: number): string {
 
 /** The state of a user, as a badge. */
 export function userBadge(
-  { disabled_at, disabled_by, disabled_provider }: UserRow,
+  { disabled_at, disabled_by, disabled_provider: provider }: UserRow,
+  nameOf: NameOfProvider,
   waitsUntil?: Date,
 ): { readonly text: string; readonly badge: string; readonly help?: string } {
   if (disabled_at === null && waitsUntil !== undefined)
@@ -77,12 +80,15 @@ export function userBadge(
   if (disabled_at === null) return { text: 'Enabled', badge: 'good' };
   const badge = { text: 'Disabled', badge: 'bad' };
   return disabled_by === 'provider'
-    ? { ...badge, help: `by ${shownMethod(disabled_provider ?? 'a provider')}` }
+    ? { ...badge, help: `by ${provider === null ? 'a provider' : nameOf(provider)}` }
     : badge;
 }
 
 /** The way in which a user signed in last, in words. */
-export function methodOf({ last_signed_in_method: method }: UserRow): string {
+export function methodWords(
+  { last_signed_in_method: method }: UserRow,
+  nameOf: NameOfProvider,
+): string {
   if (method === null) return '';
-  return method === 'email' ? 'by password' : `through ${method}`;
+  return method === LOCAL_METHOD ? 'by password' : `through ${nameOf(method)}`;
 }

@@ -3,7 +3,10 @@
 import { methodOf, shownMethod } from '../../auth/identity/method.ts';
 import type { Web } from '../kit/web.ts';
 
-/** Names the provider of a method, such as `oidc/okta`; one that is removed has its id alone. */
+/**
+ * Names the provider of a method, such as `oidc/okta`, or of an id that one provider alone has; one
+ * that is removed has its id as its name.
+ */
 export type NameOfProvider = (method: string) => string;
 
 /** The names of all providers. */
@@ -15,5 +18,10 @@ export async function providerNames({ recall }: Pick<Web, 'recall'>): Promise<Na
     ...openid.map(({ id, label }) => [methodOf('oidc', id), label] as const),
     ...saml.map(({ id, label }) => [methodOf('saml', id), label] as const),
   ]);
-  return (method) => labels.get(method) ?? shownMethod(method);
+  const byId = Map.groupBy([...openid, ...saml], ({ id }) => id);
+  return (method) => {
+    const [one, other] = byId.get(method) ?? [];
+    const label = other === undefined ? one?.label : undefined;
+    return labels.get(method) ?? label ?? shownMethod(method);
+  };
 }

@@ -32,7 +32,11 @@ for (const kind of databaseKinds())
       await recordQuotaUsage(database, gateway, [{ userId: ann.id, month, bytes }]);
     const read = async (defaultQuota: number | null) => {
       const ids = [ann.id, bob.id];
-      const listed = await readListedUsers(database, ids, { sessions: SESSIONS, defaultQuota });
+      const listed = await readListedUsers(database, ids, {
+        sessions: SESSIONS,
+        defaultQuota,
+        nameOf: (method) => method,
+      });
       return new Map(listed.map(({ user, cells }) => [user.id, cells]));
     };
     const all = await read(null);

@@ -6,9 +6,10 @@ import { methodName } from '../../../../lib/web/parts/session-rows.ts';
 import { openConsole } from '../../../support/web/console.ts';
 
 test('a way to sign in has a name', (t) => {
-  t.is(methodName(null), 'password');
-  t.is(methodName('email'), 'password');
-  t.is(methodName('oidc/okta'), 'okta');
+  const nameOf = (method: string) => `the name of ${method}`;
+  t.is(methodName(null, nameOf), 'password');
+  t.is(methodName('email', nameOf), 'password');
+  t.is(methodName('oidc/okta', nameOf), 'the name of oidc/okta');
 });
 
 test('a session that is idle for too long is not shown', async (t) => {
