@@ -134,8 +134,9 @@ export class TunnelClient<E extends TypeScriptEngine = TypeScriptEngine> {
   send(...packets: Uint8Array[]): void {
     const { engine, tunnel, sender, peer } = this;
     tunnel.wallMs = this.#around.wallMs;
-    for (const packet of packets) engine.acceptPacket(packet);
     const batch = engine.packets;
+    batch.count = 0;
+    for (const packet of packets) engine.acceptPacket(packet);
     for (let i = 0; i < batch.count; i++)
       sender.sendPacket(peer, batch, i, VIRTIO_HEADER_BYTES, this.#around.now);
     engine.seal(batch);
@@ -153,8 +154,9 @@ export class TunnelClient<E extends TypeScriptEngine = TypeScriptEngine> {
     const { engine, receiver } = this;
     const { now } = this.#around;
     this.tunnel.wallMs = this.#around.wallMs;
-    for (const { bytes, from } of datagrams) engine.acceptDatagram(bytes, bytesOf(from), from.port);
     const batch = engine.datagrams;
+    batch.count = 0;
+    for (const { bytes, from } of datagrams) engine.acceptDatagram(bytes, bytesOf(from), from.port);
     for (let i = 0; i < batch.count; i++) receiver.classify(batch, i, now);
     engine.open(batch);
     for (let i = 0; i < batch.count; i++) {

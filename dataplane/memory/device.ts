@@ -5,6 +5,7 @@
 import { INITIATION_INTERVAL_MS } from '../constants.ts';
 import { TypeScriptEngine } from '../io/engine.ts';
 import { type Endpoint, parseAddress } from '../wire/address.ts';
+import { batchesOf } from './batches.ts';
 import { TunnelClient } from './client.ts';
 import { GATEWAY_ADDRESS } from './gateway.ts';
 import { type Addresses, type Answers, MemoryHost } from './host.ts';
@@ -45,7 +46,8 @@ export class MemoryDevice extends MemoryHost {
       endpoint,
       primitives: network.primitives,
       privateKey,
-      makeEngine: (...parts) => new TypeScriptEngine(...parts),
+      makeEngine: (primitives, endpoints, mtu, links) =>
+        new TypeScriptEngine(primitives, endpoints, mtu, links, { batches: batchesOf(0) }),
       deliver: (packet) => this.receive(packet),
     });
     const gateway: Endpoint = { address: GATEWAY_ADDRESS, port: serverPort };

@@ -23,6 +23,7 @@ import { type EgressWanted, openTwinEgress } from '../worker/egress.ts';
 import { joinSamples, sumOf } from '../worker/sample.ts';
 import { type PeerTotals, Totals } from '../totals.ts';
 import type { Endpoint } from '../wire/address.ts';
+import { batchesOf } from './batches.ts';
 import type { GatewayParticipant, MemoryNetwork } from './network.ts';
 import { PipelineNode, type Substituted } from './node.ts';
 import type { Arrival } from './surroundings.ts';
@@ -77,6 +78,7 @@ export class MemoryGateway extends PipelineNode implements Gateway, GatewayParti
       flows: FLOWS,
       peers: PEERS,
       workers,
+      batchesOf,
       makeEngine: (...parts) => new TypeScriptEngine(...parts),
       deliver: (packet) => network.fromGateway(packet),
     });

@@ -208,6 +208,7 @@ export abstract class PipelineNode<E extends TypeScriptEngine = TypeScriptEngine
     if (packets.length > PACKET_SLOTS) throw new RangeError(`${packets.length} packets at once`);
     // The kernel chooses the queue by the flow, about which nothing is known here.
     const worker = this.workers[this.#choose(this.workers.length)]!;
+    worker.engine.packets.count = 0;
     for (const packet of packets) worker.engine.acceptPacket(packet);
     worker.pipeline.outbound(this.#around.now, this.#around.wallMs);
     this.#takeHanded();
@@ -222,6 +223,8 @@ export abstract class PipelineNode<E extends TypeScriptEngine = TypeScriptEngine
   receiveAll(datagrams: readonly Arrival[]): void {
     if (datagrams.length > DATAGRAM_SLOTS)
       throw new RangeError(`${datagrams.length} datagrams at once`);
+    // A turn that an exception ended has left its messages.
+    for (const { engine } of this.workers) engine.datagrams.count = 0;
     for (const { bytes, from } of datagrams)
       this.#socketFor(bytes).engine.acceptDatagram(bytes, bytesOf(from), from.port);
     for (const { engine, pipeline } of this.workers) {

@@ -15,7 +15,8 @@ import type {
   Sample,
 } from '../../../dataplane/contract.ts';
 import { ConfigInForce, type TriedChange } from '../../../dataplane/diff.ts';
-import { type Batches, createBatches, TypeScriptEngine } from '../../../dataplane/io/engine.ts';
+import { type Batches, TypeScriptEngine } from '../../../dataplane/io/engine.ts';
+import { batchesOf } from '../../../dataplane/memory/batches.ts';
 import { TunnelClient } from '../../../dataplane/memory/client.ts';
 import { PipelineNode, type Substituted } from '../../../dataplane/memory/node.ts';
 import type { Random } from '../../../dataplane/noise/handshake.ts';
@@ -300,17 +301,6 @@ const fastest = implementations.at(-1)![1];
 const PEERS = 2_048;
 /** Room for a full batch, and more. */
 const RING_BYTES = 256 * 1024;
-
-/**
- * By worker: where all engines hold messages, the clients' those of worker 0. What one sends waits
- * on the link or in a ring, so none has its turn while another one has; and batches of its own for
- * each take more time than most tests. A test that compares whole states is a serial one.
- */
-const batches: Batches[] = [];
-
-function batchesOf(worker: number): Batches {
-  return (batches[worker] ??= createBatches());
-}
 
 /** A gateway that keeps what comes out at its TUN. */
 export class Node extends PipelineNode<WatchedEngine> implements Participant {
