@@ -23,6 +23,7 @@ export const conventions: Plugin<{ readonly prefix: string }> = {
       request.app.id = randomUUID();
       // Set on the raw response, so that every answer has it, whatever code answers.
       request.raw.res.setHeader('x-request-id', request.app.id);
+      forgetStrangeHost(request);
       repairPath(request, outside);
       return h.continue;
     });
@@ -36,6 +37,16 @@ export const conventions: Plugin<{ readonly prefix: string }> = {
 };
 
 /**
+ * hapi reads an address together with the host that was sent. One that is none would make the
+ * address unreadable, or another one than the gate saw; without a host, hapi takes its own.
+ */
+function forgetStrangeHost({ info }: Request): void {
+  if (/^[^/\\?#@]+$/.test(info.host) && URL.canParse(`http://${info.host}`)) return;
+  info.host = '';
+  info.hostname = '';
+}
+
+/**
  * Removes the path of EXTERNAL_URL, which not every proxy does. E-mails are ids, percent-encoded or
  * not: bytes beyond ASCII that came unencoded, and percent signs that encode nothing, are encoded
  * here, so that the router decodes them.
@@ -45,7 +56,8 @@ function repairPath(request: Request, prefix: string): void {
   const encoded = inside
     .replace(/%(?![0-9a-f]{2})/gi, '%25')
     .replace(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16)}`);
-  if (encoded === request.path) return;
+  // What begins otherwise could not be read at all, and has no route.
+  if (encoded === request.path || !encoded.startsWith('/')) return;
   request.setUrl(encoded + queryOf(request), true);
 }
 

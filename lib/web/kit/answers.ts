@@ -154,7 +154,7 @@ export class Pages {
       sayMarked,
       utc: timeInWords,
       path: (local: string): string => outside + local,
-      here: request.path + request.url.search,
+      here: hereOf(request),
       asset: (name: string): string => `${outside}/assets/${this.assets.version}/${name}`,
     };
   }
@@ -184,4 +184,9 @@ export class Pages {
       throw error;
     }
   }
+}
+
+/** The address of a page; hapi has none for an error about a line that names no address. */
+function hereOf({ path, url }: Request): string {
+  return (url as URL | null) === null ? '/' : path + url.search;
 }

@@ -1,7 +1,9 @@
 // What holds for every request. The server's own test looks at it from outside.
 
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import test from 'ava';
-import { openServer } from '../../../support/api/server.ts';
+import { openServer, type TestServer } from '../../../support/api/server.ts';
 import { addPerson, PASSWORD, Visitor } from '../../../support/web/visitor.ts';
 
 test('bytes and percent signs that encode nothing are read as they are', async (t) => {
@@ -97,4 +99,45 @@ test('people sign in behind a proxy that takes nothing off', async (t) => {
   t.is(done.location, '/vpn/user_account?x=1');
   t.is((await visitor.get(done.location ?? '')).status, 200);
   t.is((await visitor.get('/vpn')).location, '/vpn/user_devices');
+});
+
+/** The status of the answer to a request, byte by byte as it is spelled. */
+async function statusOf({ server, token }: TestServer, target: string, host: string) {
+  const socket = connect(Number(server.info.port), '127.0.0.1');
+  const lines = [`GET ${target} HTTP/1.1`, `host: ${host}`, 'accept: text/html'];
+  socket.write(
+    [...lines, `authorization: Bearer ${token}`, 'connection: close', '', ''].join('\r\n'),
+  );
+  const chunks: Buffer[] = [];
+  socket.on('data', (chunk: Buffer) => chunks.push(chunk));
+  await once(socket, 'close');
+  return Number(Buffer.concat(chunks).toString('latin1').split(' ')[1]);
+}
+
+const STRANGE_HOSTS = ['a:b', '[', 'a b', ':', '%00', '?', '#', '/', '\\', 'x@', 'a/v0/users?'];
+
+test('a host that is none changes no answer', async (t) => {
+  const server = await openServer(t, 'sqlite over a socket');
+  const table = Object.entries({ '/': 200, '/nothing%': 404, '/devices?x': 302, '/v0/users': 200 });
+  for (const host of ['gate.example', '', ...STRANGE_HOSTS])
+    for (const [target, status] of table)
+      t.is(await statusOf(server, target, host), status, `${target} at ${host}`);
+  t.deepEqual(
+    server.log.filter(({ level }) => level === 'error'),
+    [],
+  );
+});
+
+test('no host makes an address another one than its limits were asked for', async (t) => {
+  const settings = { EXTERNAL_URL: 'https://vpn.example.com/gate/' };
+  const server = await openServer(t, 'sqlite over a socket', settings);
+  server.server.route({ method: 'GET', path: '/v0/other', handler: () => '' });
+  t.is(await statusOf(server, '/gate/healthz', 'a/v0/other?'), 200);
+  t.is(await statusOf(server, '/gate/nothing', 'a/v0/other?'), 404);
+});
+
+test('a line that names no address has no page', async (t) => {
+  const server = await openServer(t, 'sqlite over a socket');
+  for (const target of ['*', '*%', 'http://[', 'http://[%', 'http://a:99999/', 'http:///'])
+    t.is(await statusOf(server, target, 'gate.example'), 404, target);
 });
