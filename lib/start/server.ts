@@ -5,7 +5,7 @@
 // (auth/sessions.ts) in place of the token, its form (web/kit/form-token.ts) in place of the body.
 
 import Hapi, { type Server } from '@hapi/hapi';
-import { prefixOf } from '../../config/index.ts';
+import { type Config, prefixOf } from '../../config/index.ts';
 import { Captures } from '../observe/capture/captures.ts';
 import { undeclaredLengths } from '../api/body.ts';
 import { forCommands } from '../api/commands.ts';
@@ -46,7 +46,7 @@ import { gateOptions, strangers, strangersOf } from './check-strangers.ts';
 import { Metrics } from '../observe/metrics/index.ts';
 import type { Services } from '../services.ts';
 import { personAnswers } from '../web/kit/errors.ts';
-import { isWeb } from '../web/kit/headers.ts';
+import { guardPages, isWeb } from '../web/kit/headers.ts';
 import { Pages } from '../web/kit/answers.ts';
 
 /**
@@ -99,7 +99,7 @@ export function createServer(services: Services): Server {
   const findAddress = addressFinder(proxies);
   guardListener(listener, gateOptions(keeper, { counters, proxies, findAddress, isTls, metrics }));
   void server.register({ plugin: conventions, options: { prefix: prefixOf(config) } });
-  addRoutesWhenAsked(server, () => web);
+  addRoutesWhenAsked(server, config, () => web);
   void server.register({ plugin: undeclaredLengths });
   void server.register({ plugin: bodyBudget, options: { counters } });
   const unnamed = new UnnamedProxies(log);
@@ -127,9 +127,10 @@ export function createServer(services: Services): Server {
 /**
  * Adds the console with the first request for a page, and each route with the first request for one
  * like it: after the conventions, which repair the path, and before whatever may refuse the
- * request: its page of an error has the headers of all pages, too.
+ * request: its page of an error has the headers of all pages, too, even if the console cannot come.
  */
-function addRoutesWhenAsked(server: Server, consoleOf: () => Console): void {
+function addRoutesWhenAsked(server: Server, config: Config, consoleOf: () => Console): void {
+  guardPages(server, config);
   let added: Promise<void> | null = null;
   const add = async (): Promise<void> => {
     const { addPages } = await import('./add-pages.ts').catch((error: unknown) => {

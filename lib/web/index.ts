@@ -8,7 +8,6 @@ import { asksForSession } from '../auth/sessions.ts';
 import { addLate } from '../kit/http/late-routes.ts';
 import { assetRoutes } from './kit/assets.ts';
 import { validateForms } from './kit/form-token.ts';
-import { guardPages } from './kit/headers.ts';
 import { logoRoute } from './kit/logo.ts';
 import { accountPages } from './pages/account.ts';
 import { apiTokenPages } from './pages/api-tokens.ts';
@@ -108,7 +107,6 @@ export const webPages: Plugin<Web> = {
     disownStrangers(server, web);
     new BrowserBinding(web.services.config.externalUrl).register(server);
     validateForms(server, web);
-    guardPages(server, web);
     askForRecentSignIn(server, web);
     // Streams that go on would keep the server from its end.
     server.ext('onPreStop', () => web.live.close());

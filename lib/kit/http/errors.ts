@@ -157,7 +157,12 @@ export const errorAnswers: Plugin<ErrorAnswers> = {
       const isOurs = answers[error.code].status >= 500 && !LOGGED_ELSEWHERE.has(error.code);
       const more = isOurs ? linesFor(full, error) : null;
       if (more !== null) logError({ config, log }, request, error, more);
-      const page = await answerPerson(request, h, error);
+      const page = await answerPerson(request, h, error).catch((failure: unknown) => {
+        // For example too many open files: no page can be made.
+        const fields = { request_id: request.app.id, err: describeError(failure) };
+        log.error(fields, 'an error has no page');
+        return null;
+      });
       return withHeaders(page ?? answerTo(request, h, error), error);
     });
   },
@@ -199,12 +204,13 @@ function withHeaders(response: ResponseObject, { code }: ApiError): ResponseObje
 /** Finds the code of an error that the framework, the database or a mistake of ours threw. */
 function toApiError(request: Request, error: Error & Partial<Boom.Boom>): ApiError {
   if (error instanceof ApiError) return error;
-  // Paths without a route, also those that are no path at all, are answered alike.
-  if ((request.route.method as string) === '_special')
+  const status = error.output?.statusCode ?? 500;
+  // Paths without a route, also those that are no path at all, are answered alike. What fails
+  // before a route is looked for is an error of ours.
+  if ((request.route.method as string) === '_special' && status < 500)
     return new ApiError('not_found', { cause: error });
   if (error instanceof SchemaNewerError) return new ApiError('schema_newer', { cause: error });
   if (isDatabaseAway(error)) return new ApiError('service_unavailable', { cause: error });
-  const status = error.output?.statusCode ?? 500;
   const found = (Object.keys(answers) as ErrorCode[]).find(
     (code) => answers[code].status === status,
   );

@@ -2,7 +2,7 @@
 // to frame it or to keep it. No page has a script or a style inside.
 
 import type { Request, ResponseObject, Server } from '@hapi/hapi';
-import type { Web } from './web.ts';
+import type { Config } from '../../../config/index.ts';
 
 /** Paths that do not belong to the console. */
 const OTHERS = /^\/(v0|local|docs|healthz|readyz|metrics)(\/|$)/;
@@ -15,8 +15,8 @@ export function isWeb({ path }: Pick<Request, 'path'>): boolean {
 }
 
 /** Sets the headers of all pages and their files. */
-export function guardPages(server: Server, { services }: Web): void {
-  const isEncrypted = services.config.externalUrl.startsWith('https:');
+export function guardPages(server: Server, { externalUrl }: Pick<Config, 'externalUrl'>): void {
+  const isEncrypted = externalUrl.startsWith('https:');
   server.ext('onPreResponse', (request, h) => {
     const { response } = request;
     if (response instanceof Error || !isWeb(request)) return h.continue;

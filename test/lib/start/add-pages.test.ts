@@ -42,3 +42,17 @@ test('a form that comes before any page is checked as ever', async (t) => {
   const routes = await routesOf(server);
   t.true(routes.some(({ path }) => path === '/auth/identity/callback'));
 });
+
+test('a console that cannot be loaded is an error of ours, with the headers of pages', async (t) => {
+  const { server, log } = await openServer(t, 'sqlite');
+  const fail = (): never => {
+    throw Object.assign(new Error('too many open files'), { code: 'EMFILE' });
+  };
+  server.ext('onRequest', fail, { before: 'conventions' });
+  const { statusCode, headers } = await server.inject({ url: '/', headers: HTML });
+  t.is(statusCode, 500);
+  t.is(headers['x-frame-options'], 'DENY');
+  t.like(log.find(({ level }) => level === 'error')?.fields, {
+    err: { message: 'too many open files' },
+  });
+});

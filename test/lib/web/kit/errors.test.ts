@@ -89,3 +89,23 @@ test('a path is shown as text', async (t) => {
   );
   t.false(shown.text.includes('<script>alert'));
 });
+
+test('where no page can be made, even a browser gets JSON, and the log says why', async (t) => {
+  const { server, log } = await openServer(t, 'sqlite');
+  // What a process with too many open files throws wherever a page is read.
+  server.ext('onRequest', (request, h) => {
+    Object.defineProperty(request, 'url', {
+      get: () => {
+        throw new Error('no files left');
+      },
+    });
+    return h.continue;
+  });
+  const { statusCode, payload } = await server.inject({
+    url: '/nothing',
+    headers: { accept: 'text/html' },
+  });
+  t.is(statusCode, 404);
+  t.is(payload, '{"error":"not_found"}');
+  t.true(log.some(({ message }) => message === 'an error has no page'));
+});
