@@ -13,7 +13,7 @@ import { bodyBudget } from '../kit/http/body-budget.ts';
 import { addressFinder, clientAddress } from '../kit/http/client-address.ts';
 import { conventions } from '../kit/http/conventions.ts';
 import { docs } from '../api/docs.ts';
-import { errorAnswers } from '../kit/http/errors.ts';
+import { ApiError, errorAnswers } from '../kit/http/errors.ts';
 import { guardListener } from '../kit/http/gate.ts';
 import { health } from '../api/health.ts';
 import { addAskedRoutes } from '../kit/http/late-routes.ts';
@@ -132,12 +132,16 @@ export function createServer(services: Services): Server {
 function addRoutesWhenAsked(server: Server, config: Config, consoleOf: () => Console): void {
   guardPages(server, config);
   let added: Promise<void> | null = null;
+  let isStopping = false;
+  server.ext('onPreStop', () => void (isStopping = true));
   const add = async (): Promise<void> => {
     const { addPages } = await import('./add-pages.ts').catch((error: unknown) => {
       // For example too many open files: the next request tries again.
       added = null;
       throw error;
     });
+    // Nothing would end the live pages of a console that comes after the end has begun.
+    if (isStopping) throw new ApiError('service_unavailable', { detail: 'the gateway stops' });
     addPages(server, consoleOf());
   };
   server.ext('onRequest', async (request, h) => {

@@ -56,3 +56,13 @@ test('a console that cannot be loaded is an error of ours, with the headers of p
     err: { message: 'too many open files' },
   });
 });
+
+test('a server that stops adds no console, whose live pages nothing would end', async (t) => {
+  const { server } = await openServer(t, 'sqlite');
+  const statuses: number[] = [];
+  server.ext('onPreStop', async () => {
+    for (const url of ['/', '/healthz']) statuses.push((await server.inject(url)).statusCode);
+  });
+  await server.stop();
+  t.deepEqual(statuses, [503, 200]);
+});
