@@ -197,7 +197,7 @@ export class Connections implements Owner {
     if (!this.#isCurrent(slot)) return;
     const device = this.#machine.describe(this.#connection[slot]!, this.#ends);
     const handle = openDoor(this.#shared, device, this.#ends);
-    if (handle === 0) return this.#abort(slot);
+    if (handle === 0) return this.#end(slot, 'abort');
     this.#shared.own(handle, TCP, slot);
     this.#handle[slot] = handle;
     this.#readable.add(slot);
@@ -232,7 +232,7 @@ export class Connections implements Owner {
     const taken = this.#shared.sockets.write(handle, 1);
     if (taken < length) this.#isBlocked[slot] = 1;
     if (taken < 0) {
-      if (taken !== -EAGAIN) this.#abort(slot);
+      if (taken !== -EAGAIN) this.#fail(slot);
       return 0;
     }
     this.#rooms.carried(slot, ROOM_SEND, taken, this.#shared.now);
@@ -298,7 +298,7 @@ export class Connections implements Owner {
   /** The device gets no answer, and the reason is counted. */
   #leave(slot: number, reason: number): void {
     this.#shared.around.drop(reason);
-    this.#silence(slot);
+    this.#end(slot, 'forget');
   }
 
   /** The host, or the way to it, has refused a connection. */
@@ -327,7 +327,7 @@ export class Connections implements Owner {
     const phase = this.#phase[slot]!;
     if (this.#handle[slot] === 0) return;
     if ((flags & SOCKET_FAILED) !== 0) {
-      return phase === CONNECTING ? this.#refused(slot, error) : this.#abort(slot);
+      return phase === CONNECTING ? this.#refused(slot, error) : this.#fail(slot);
     }
     if ((flags & SOCKET_CONNECTED) !== 0 && phase === CONNECTING) this.#accept(slot);
     if ((flags & SOCKET_WRITABLE) !== 0 && this.#isBlocked[slot] !== 0) {
@@ -335,9 +335,18 @@ export class Connections implements Owner {
       this.#touched.add(slot);
     }
     if (this.#endings.note(slot, flags)) this.#deadlines.set(slot, this.#shared.now + GONE_MS);
-    if (this.#endings.isOver(slot)) return this.#release(slot);
+    if (this.#endings.isOver(slot)) return this.#end(slot, 'release');
     if ((flags & (SOCKET_READABLE | SOCKET_ENDED)) !== 0 && this.#phase[slot] === OPEN)
       this.#readable.add(slot);
+  }
+
+  /** The host has gone: the device gets what it sent before, and then RST. */
+  #fail(slot: number): void {
+    if (this.#endings.hasFailed(slot)) return;
+    if (!this.#endings.fail(slot)) return this.#end(slot, 'breakOff');
+    this.#isBlocked[slot] = 1;
+    this.#deadlines.set(slot, this.#shared.now + GONE_MS);
+    this.#readable.add(slot);
   }
 
   /** Reads from hosts what the machine has room for. */
@@ -364,12 +373,13 @@ export class Connections implements Owner {
       const got = this.#shared.sockets.read(this.#handle[slot]!, 1);
       this.#machine.sent(connection, Math.max(0, got));
       if (got === 0) {
-        if (this.#endings.read(slot)) this.#release(slot);
+        if (this.#endings.hasFailed(slot)) this.#end(slot, 'breakOff');
+        else if (this.#endings.read(slot)) this.#end(slot, 'release');
         else this.#machine.close(connection);
         return read;
       }
       if (got < 0) {
-        if (got !== -EAGAIN) this.#abort(slot);
+        if (got !== -EAGAIN || this.#endings.hasFailed(slot)) this.#end(slot, 'breakOff');
         return read;
       }
       this.#rooms.carried(slot, ROOM_RECEIVE, got, this.#shared.now);
@@ -407,9 +417,9 @@ export class Connections implements Owner {
     for (;;) {
       const slot = this.#deadlines.take(this.#shared.now);
       if (slot === 0) break;
-      if (this.#isConnecting(slot)) this.#silence(slot);
+      if (this.#isConnecting(slot)) this.#end(slot, 'forget');
       else if (this.#handle[slot] === 0) this.#knock(slot);
-      else this.#abort(slot);
+      else this.#end(slot, 'abort');
     }
     this.#heldUp.begin();
     this.#heldUp.resume(this.#shared.now, this.#machine);
@@ -421,13 +431,6 @@ export class Connections implements Owner {
 
   #isConnecting(slot: number): boolean {
     return this.#phase[slot] === QUEUED || this.#phase[slot] === CONNECTING;
-  }
-
-  /** Ends a connection without a word to the device. */
-  #silence(slot: number): void {
-    const connection = this.#connection[slot]!;
-    this.#forget(slot, true);
-    this.#machine.forget(connection);
   }
 
   // ---- the end ----------------------------------------------------------------------------------
@@ -449,8 +452,8 @@ export class Connections implements Owner {
     if (reason === reasons.none) return true;
     // At a door the gateway itself has answered: it is the host, so it says the end.
     const isAnswered = !this.#isConnecting(slot) && isToDoor(shared.around, this.#ends);
-    if (isAnswered && isByRules(reason)) this.#abort(slot);
-    else this.#silence(slot);
+    if (isAnswered && isByRules(reason)) this.#end(slot, 'abort');
+    else this.#end(slot, 'forget');
     return false;
   }
 
@@ -470,18 +473,15 @@ export class Connections implements Owner {
     this.#machine.removeDevice(device);
   }
 
-  /** The host has gone, or cannot be reached any more: the device gets RST. */
-  #abort(slot: number): void {
+  /**
+   * Ends a connection on both sides. `forget`: without a word to the device. `abort`: the device
+   * gets RST. `breakOff`: the host has gone, and the device first gets what is there of it.
+   * `release`: a listener has gone, and the device is soon given up.
+   */
+  #end(slot: number, how: 'forget' | 'abort' | 'breakOff' | 'release'): void {
     const connection = this.#connection[slot]!;
-    this.#forget(slot, true);
-    this.#machine.abort(connection);
-  }
-
-  /** A listener has gone, and the machine has all that it sent: the device is soon given up. */
-  #release(slot: number): void {
-    const connection = this.#connection[slot]!;
-    this.#forget(slot, false);
-    this.#machine.release(connection);
+    this.#forget(slot, how !== 'release');
+    this.#machine[how](connection);
   }
 
   /** Closes the host's side and forgets it. */

@@ -6,6 +6,8 @@ const HAS_ENDED = 1;
 /** It can take nothing more, either: a listener of this process has closed its end. */
 const IS_GONE = 2;
 const IS_READ = 4;
+/** It takes nothing more, by an error. */
+const HAS_FAILED = 8;
 const IS_OVER = IS_GONE | IS_READ;
 
 /** How far each connection's host has ended. */
@@ -27,6 +29,17 @@ export class Endings {
     if ((flags & SOCKET_ENDED) !== 0) this.#known[slot]! |= HAS_ENDED;
     if ((flags & SOCKET_GONE) !== 0) this.#known[slot]! |= IS_GONE;
     return ((this.#known[slot]! ^ before) & IS_GONE) !== 0;
+  }
+
+  /** It has failed; returns whether something of it may be left to read. */
+  fail(slot: number): boolean {
+    this.#known[slot]! |= HAS_ENDED | HAS_FAILED;
+    return (this.#known[slot]! & IS_READ) === 0;
+  }
+
+  /** Whether it has failed. */
+  hasFailed(slot: number): boolean {
+    return (this.#known[slot]! & HAS_FAILED) !== 0;
   }
 
   /** It was read up to its end; returns whether it is over. */

@@ -79,6 +79,8 @@ export const CONNECTING = 67_108_864;
 export const END_REPORTED = 134_217_728;
 /** Its bytes are with the owner right now. */
 export const OFFERED = 268_435_456;
+/** An RST follows the last byte, when the other side has it. */
+export const RST_LAST = 536_870_912;
 
 // ---- whole numbers -----------------------------------------------------------------------------
 

@@ -3,8 +3,9 @@
 
 import { Buffers } from './buffers.ts';
 import {
-  CONNECTING,
+  ABORTED,
   ACK_AT,
+  CONNECTING,
   DEVICE,
   END_REPORTED,
   FLAGS,
@@ -16,7 +17,9 @@ import {
   READY_NEXT,
   READY_PREVIOUS,
   RETRANSMIT_AT,
+  RST_DUE,
   SND_STREAM,
+  STATE,
   TIMES,
   TS_OFFSET,
   WORDS,
@@ -264,6 +267,16 @@ export class Core {
     if ((this.words[w + FLAGS]! & END_REPORTED) !== 0) return;
     this.words[w + FLAGS]! |= END_REPORTED;
     this.owner.ended(this.table.handleOf(slot), how);
+  }
+
+  /** ABORT (RFC 9293, 3.10.5): an RST, and nothing more. */
+  abort(slot: number): void {
+    const w = slot * WORDS;
+    this.settle(slot);
+    this.empty(slot);
+    this.words[w + STATE] = ABORTED;
+    this.words[w + FLAGS]! |= RST_DUE;
+    this.makeReady(slot);
   }
 
   /** Removes a connection with all that it has. */

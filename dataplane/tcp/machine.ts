@@ -4,24 +4,18 @@
 
 import type { InnerPacket } from '../wire/ip.ts';
 import { CHUNK_BYTES } from './buffers.ts';
+import { Closing } from './closing.ts';
 import {
   ABORTED,
-  CLOSE_WAIT,
   CWND,
   DEVICE,
   DEVICE_NEXT,
-  END_REPORTED,
   ESTABLISHED,
-  FIN_WAIT_1,
-  FIN_WAIT_2,
   FIN_WANTED,
   FLAGS,
   IRS,
   ISS,
-  LAST_ACK,
-  LIFE_AT,
   NEVER,
-  ORPHAN,
   PACE_AT,
   RST_DUE,
   SND_END,
@@ -29,8 +23,6 @@ import {
   SND_UNA,
   SND_WND,
   STATE,
-  SYN_RECEIVED,
-  SYN_SENT,
   TIME_WAIT,
   TIMES,
   WAITING,
@@ -42,7 +34,6 @@ import {
   ENDED_BY_CLOSE,
   ENDED_BY_OWNER,
   type MachineOptions,
-  ORPHAN_MS,
   ROOM_RETRY_MS,
 } from './core.ts';
 import { Handshake, IS_MALFORMED } from './handshake.ts';
@@ -76,6 +67,7 @@ export class TcpMachine {
   readonly #handshake: Handshake;
   readonly #reassembly: Reassembly;
   readonly #receiver: Receiver;
+  readonly #closing: Closing;
   readonly #sender: Sender;
   readonly #timers: Timers;
   readonly #resets = new Resets();
@@ -98,6 +90,7 @@ export class TcpMachine {
     this.#reassembly = reassembly;
     this.#handshake = handshake;
     this.#receiver = new Receiver(core, handshake, reassembly, recovery, this.#resets);
+    this.#closing = new Closing(core, reassembly);
     this.#sender = new Sender(core, handshake, reassembly, recovery);
     this.#timers = new Timers(core, handshake, reassembly, recovery);
   }
@@ -225,7 +218,7 @@ export class TcpMachine {
   /** The host has refused the connection: RST. */
   refuse(connection: number): void {
     const slot = this.#slotIn(connection, WAITING);
-    if (slot !== NONE) this.#receiver.abort(slot);
+    if (slot !== NONE) this.#core.abort(slot);
   }
 
   #slotIn(connection: number, state: number): number {
@@ -255,7 +248,7 @@ export class TcpMachine {
     const { words, streams, buffers, table } = this.#core;
     place.length = 0;
     const slot = table.slotOf(connection);
-    if (slot === NONE || !this.#maySend(slot)) return;
+    if (slot === NONE || !this.#closing.maySend(slot)) return;
     const w = slot * WORDS;
     const room = this.#roomOf(slot);
     const position = (words[w + SND_END]! - words[w + ISS]! - 1) | 0;
@@ -271,18 +264,6 @@ export class TcpMachine {
     place.bytes = buffers.bytesOf(chunk);
     place.offset = buffers.offsetOf(chunk) + within;
     place.length = Math.min(room, CHUNK_BYTES - within);
-  }
-
-  #maySend(slot: number): boolean {
-    const { words } = this.#core;
-    const w = slot * WORDS;
-    const state = words[w + STATE]!;
-    const isOpen = state === ESTABLISHED || state === CLOSE_WAIT;
-    return (isOpen || state === SYN_RECEIVED || state === SYN_SENT) && !this.#isClosing(w);
-  }
-
-  #isClosing(w: number): boolean {
-    return (this.#core.words[w + FLAGS]! & FIN_WANTED) !== 0;
   }
 
   /**
@@ -361,14 +342,8 @@ export class TcpMachine {
 
   /** CLOSE (3.10.4): the owner sends no more, and still receives. */
   close(connection: number): void {
-    const { words, table } = this.#core;
-    const slot = table.slotOf(connection);
-    if (slot === NONE || !this.#maySend(slot)) return;
-    const w = slot * WORDS;
-    words[w + FLAGS]! |= FIN_WANTED;
-    if (words[w + STATE] === ESTABLISHED) words[w + STATE] = FIN_WAIT_1;
-    else if (words[w + STATE] === CLOSE_WAIT) words[w + STATE] = LAST_ACK;
-    this.#core.makeReady(slot);
+    const slot = this.#core.table.slotOf(connection);
+    if (slot !== NONE) this.#closing.close(slot);
   }
 
   /**
@@ -376,31 +351,23 @@ export class TcpMachine {
    * bytes that it has not taken, or more come, the other side gets RST (3.6.1).
    */
   release(connection: number): void {
-    const { words, times, clock, table } = this.#core;
-    const slot = table.slotOf(connection);
-    if (slot === NONE) return;
-    const w = slot * WORDS;
-    if (words[w + STATE] === WAITING || this.#reassembly.isWaiting(slot)) {
-      this.abort(connection);
-      return;
-    }
-    this.close(connection);
-    words[w + FLAGS]! |= ORPHAN | END_REPORTED;
-    if (words[w + STATE] !== FIN_WAIT_2) return;
-    times[slot * TIMES + LIFE_AT] = clock[0]! + ORPHAN_MS;
-    this.#core.schedule(slot);
+    const slot = this.#core.table.slotOf(connection);
+    if (slot !== NONE) this.#closing.release(slot);
+  }
+
+  /**
+   * The other side gets what the owner has sent, and RST when it has that. What comes is dropped;
+   * the owner is never called again for this connection.
+   */
+  breakOff(connection: number): void {
+    const slot = this.#core.table.slotOf(connection);
+    if (slot !== NONE) this.#closing.breakOff(slot);
   }
 
   /** ABORT (3.10.5): RST, and all bytes are dropped. */
   abort(connection: number): void {
-    const { words, table } = this.#core;
-    const slot = table.slotOf(connection);
-    if (slot === NONE) return;
-    const state = words[slot * WORDS + STATE]!;
-    if (state === ABORTED) return;
-    words[slot * WORDS + FLAGS]! |= END_REPORTED;
-    if (state === TIME_WAIT || state === SYN_SENT) this.#core.remove(slot);
-    else this.#receiver.abort(slot);
+    const slot = this.#core.table.slotOf(connection);
+    if (slot !== NONE) this.#closing.abort(slot);
   }
 
   /** STATUS (3.10.6): the state; CLOSED where there is no such connection. */

@@ -34,7 +34,7 @@ import {
   RCV_NXT,
   RETRANSMIT_AT,
   RETRIES,
-  RST_DUE,
+  RST_LAST,
   SACK_OK,
   SILENT,
   SND_END,
@@ -316,6 +316,10 @@ export class Receiver {
     const position = (words[w + SND_UNA]! - words[w + ISS]! - 1) | 0;
     if (isAll) streams.clear(w + SND_STREAM, device);
     else streams.trim(w + SND_STREAM, device, position);
+    if (isAll && (words[w + FLAGS]! & RST_LAST) !== 0) {
+      this.#core.abort(slot);
+      return;
+    }
     if (words[w + SND_NXT] !== this.#lastOf(w)) this.#core.makeReady(slot);
     if ((words[w + FLAGS]! & WANTS_ROOM) === 0) return;
     words[w + FLAGS]! &= ~WANTS_ROOM;
@@ -380,7 +384,7 @@ export class Receiver {
       return true;
     }
     if (this.#isUnwelcome(w, segment)) {
-      this.abort(slot);
+      this.#core.abort(slot);
       return false;
     }
     const before = words[w + RCV_NXT]!;
@@ -396,14 +400,15 @@ export class Receiver {
   #isUnwelcome(w: number, segment: Segment): boolean {
     const { words } = this.#core;
     const end = (segment.sequence + segment.length) | 0;
-    return (words[w + FLAGS]! & ORPHAN) !== 0 && isAfter(end, words[w + RCV_NXT]!);
+    const isOrphan = (words[w + FLAGS]! & (ORPHAN | RST_LAST)) === ORPHAN;
+    return isOrphan && isAfter(end, words[w + RCV_NXT]!);
   }
 
   /** Aborts a connection that the owner has released while bytes were left that it did not take. */
   abortIfLeft(slot: number): boolean {
     const isOrphan = (this.#core.words[slot * WORDS + FLAGS]! & ORPHAN) !== 0;
     if (!isOrphan || !this.#reassembly.isWaiting(slot)) return false;
-    this.abort(slot);
+    this.#core.abort(slot);
     return true;
   }
 
@@ -481,16 +486,5 @@ export class Receiver {
     if (words[w + STATE] !== TIME_WAIT) return;
     if ((words[w + FLAGS]! & (FIN_TAKEN | ORPHAN)) !== 0 && !this.#reassembly.isWaiting(slot))
       this.#core.report(slot, ENDED_BY_CLOSE);
-  }
-
-  /** ABORT (RFC 9293, 3.10.5): an RST, and nothing more. */
-  abort(slot: number): void {
-    const { words } = this.#core;
-    const w = slot * WORDS;
-    this.#core.settle(slot);
-    this.#core.empty(slot);
-    words[w + STATE] = ABORTED;
-    words[w + FLAGS]! |= RST_DUE;
-    this.#core.makeReady(slot);
   }
 }

@@ -5,7 +5,8 @@
 //   > SA 0(0) ack 1                a packet of the machine; what is not written is not compared
 //   = opened                       what the owner is called for
 //   +200                           so many ms pass
-//   accept, refuse, forget, send N, close, release, abort, take, remove, open: the owner calls
+//   accept, refuse, forget, send N, close, release, break, abort, take, remove, open: the owner
+//                                  calls
 //   appetite N                     the owner takes at most so many bytes from now on
 //   leave                          the owner releases the connection as soon as it has taken bytes
 //   credit N                       the allowance of the device
@@ -224,6 +225,7 @@ export class Script {
         forget: (connection) => machine.forget(connection),
         close: (connection) => machine.close(connection),
         release: (connection) => machine.release(connection),
+        break: (connection) => machine.breakOff(connection),
         abort: (connection) => machine.abort(connection),
         take: (connection) => machine.take(connection),
       };

@@ -62,7 +62,7 @@ interface Plan {
   /** Bytes that are taken in a turn of so many ms; 0 ms: all at once. */
   readonly appetite: number;
   readonly everyMs: number;
-  readonly end: 'close' | 'abort' | 'release';
+  readonly end: 'close' | 'abort' | 'release' | 'breakOff';
   readonly afterBytes: number;
 }
 
@@ -169,8 +169,7 @@ class Side extends Idle implements Owner {
     if (plan.end === 'close' || end.received < plan.afterBytes || end.ending !== -1) return;
     end.ending = 9;
     this.#world.isClean = false;
-    if (plan.end === 'abort') this.station.machine.abort(end.connection);
-    else this.station.machine.release(end.connection);
+    this.station.machine[plan.end](end.connection);
   }
 
   override finished(connection: number): void {
@@ -234,7 +233,7 @@ export class TcpWorld {
       seed,
       appetite: dice.pick([100, 3_000, 100_000]),
       everyMs: dice.pick([0, 0, 50, 2_000]),
-      end: dice.pick(['close', 'close', 'close', 'close', 'abort', 'release'] as const),
+      end: dice.pick(['close', 'close', 'close', 'close', 'abort', 'release', 'breakOff'] as const),
       afterBytes: dice.below(20_000),
     };
   }
