@@ -36,7 +36,7 @@ const NAMED = /(^|[,;\n])(?:[^\S\n]*"[^"\n]*"[^\S\n]*|[^"@,;<>\n]*)<([^<>\s@]+@[
 
 /** Everybody whom the form names. */
 export function namesIn(typed: Typed): string[] {
-  return FIELDS.flatMap((field) => namesOf(typed[field]));
+  return FIELDS.flatMap((field) => namesOf(field, typed[field]));
 }
 
 /**
@@ -87,7 +87,7 @@ export function invitation(group: Group, people: readonly string[]): string | nu
 export function unknownErrors(typed: Typed, unknown: readonly string[]): FormErrors {
   const errors: FormErrors = {};
   for (const field of FIELDS) {
-    const names = namesOf(typed[field]).filter((name) => unknown.includes(name));
+    const names = namesOf(field, typed[field]).filter((name) => unknown.includes(name));
     if (names.length > 0) errors[field] = [noUsers([...new Set(names)].map(shortened))];
   }
   return errors;
@@ -114,9 +114,14 @@ export function addedWords(added: number, leftOut: readonly string[]): string {
 }
 
 function noUsers(names: readonly string[]): string {
-  return names.length === 1 ? `${names[0]} is no user` : `These are no users: ${names.join(', ')}`;
+  const [one = ''] = names;
+  if (names.length > 1) return `These are no users: ${names.join(', ')}`;
+  return one.includes(' ') ? `No user has the e-mail “${one}”` : `${one} is no user`;
 }
 
-function namesOf(text = ''): string[] {
-  return membersOf(text.replaceAll(NAMED, '$1$2'));
+function namesOf(field: (typeof FIELDS)[number], text = ''): string[] {
+  const bare = text.replaceAll(NAMED, '$1$2').trim();
+  // Of one person a name may have been typed: "Ann Archer" are not two.
+  if (field === 'one' && bare !== '' && !/[@,;\n]/.test(bare)) return [bare];
+  return membersOf(bare);
 }

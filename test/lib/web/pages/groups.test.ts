@@ -233,6 +233,8 @@ for (const kind of firstKind()) {
     t.regex(names.text, /id="field-add-error">Carl is no user</);
     t.regex(names.text, />Add the known one</);
     t.notRegex(names.text, /invite/, 'who has no e-mail is not invited');
+    const name = await admin.post(`${here}/members`, { one: ' Ann Archer ', add: '' });
+    t.regex(name.text, /id="field-one-error">No user has the e-mail “Ann Archer”</);
   });
 
   test(`${kind}: a policy test holds up known people of a list, until somebody insists`, async (t) => {
