@@ -32,6 +32,8 @@ const { EAGAIN, EBADF, EBADMSG, EFAULT, EHOSTUNREACH, EMFILE, EMSGSIZE } = const
 const { ENETUNREACH, EOPNOTSUPP, EPROTONOSUPPORT } = constants.errno;
 const GENERATION_SHIFT = 16;
 const GENERATIONS = 2 ** 15;
+/** So long hosts may read what they have not read when all sockets are closed. */
+const LAST_MS = 1_000;
 
 /** An address and a port, as text and number. */
 export interface Spot {
@@ -53,6 +55,8 @@ export class TwinHostSockets implements HostSockets {
   readonly #onEvents: () => void;
   readonly #lead: Lead | null;
   readonly #open = new Map<number, TwinStream | TwinDatagrams>();
+  /** Closed, but their hosts have not read all. */
+  readonly #ending = new Set<TwinStream>();
   readonly #generations: Uint16Array;
   /** Places that are free, in the order in which they became free. */
   readonly #free: number[];
@@ -251,7 +255,11 @@ export class TwinHostSockets implements HostSockets {
     this.#open.delete(handle);
     this.#pending.delete(handle);
     this.#free.push(handle & (2 ** GENERATION_SHIFT - 1));
-    socket.close(resets);
+    if (socket instanceof TwinDatagrams) socket.close();
+    else {
+      this.#ending.add(socket);
+      socket.close(resets, () => this.#ending.delete(socket));
+    }
     return 0;
   }
 
@@ -273,6 +281,7 @@ export class TwinHostSockets implements HostSockets {
   close(): void {
     if (this.#isClosed) return;
     for (const handle of this.#open.keys()) this.#remove(handle, true);
+    for (const stream of this.#ending) stream.endWithin(LAST_MS);
     this.#isClosed = true;
   }
 

@@ -15,6 +15,8 @@ const { EAGAIN, ECONNABORTED, ENOTCONN, EPIPE } = constants.errno;
 const KEEPALIVE_MS = 120_000;
 /** Bytes that may wait to be read, and to be sent. */
 const WAITING_BYTES_MAX = 65_536;
+/** A closed connection whose host does not read is reset after so long. */
+const ENDING_MS = 60_000;
 
 /** Reports an event: flags of SOCKET_, and errno with SOCKET_FAILED. */
 export type Report = (flags: number, error?: number) => void;
@@ -118,15 +120,28 @@ export class TwinStream {
     return 0;
   }
 
-  /** Closes it; the host still gets what was taken, unless it is reset. */
-  close(resets: boolean): void {
+  /**
+   * Closes it. Unless it is reset, the host still gets what was taken, if it reads it in time.
+   * `closed` is called in the end.
+   */
+  close(resets: boolean, closed: () => void = () => undefined): void {
+    this.#socket.once('close', closed);
     if (!this.#isConnected) this.#socket.destroy();
     else if (resets) this.#socket.resetAndDestroy();
     else {
       this.#socket.destroySoon();
-      // A host that does not read may be waited for, but not by the end of the process.
-      this.#socket.unref();
+      this.endWithin(ENDING_MS);
     }
+  }
+
+  /**
+   * Resets what is closed and has not ended after so many ms. A write that waits keeps a process
+   * alive, though its socket does not.
+   */
+  endWithin(ms: number): void {
+    this.#socket.unref();
+    const late = setTimeout(() => this.#socket.resetAndDestroy(), ms).unref();
+    this.#socket.once('close', () => clearTimeout(late));
   }
 }
 

@@ -1,12 +1,17 @@
 // Where the twin of the host's sockets differs from the addon. What both do is in
 // test/dataplane/socket-contract.test.ts.
 
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { constants, networkInterfaces } from 'node:os';
+import process from 'node:process';
 import test from 'ava';
 import { TwinHostSockets } from '../../../dataplane/io/twin-sockets.ts';
 import { address } from '../../support/dataplane/packets.ts';
 
 const { EOPNOTSUPP, EPROTONOSUPPORT } = constants.errno;
+const TWIN = import.meta.resolve('../../../dataplane/io/twin-sockets.ts');
 const options = { capacity: 4, interfaceName: null, eventsMax: 4, arenas: [new Uint8Array(100)] };
 
 test('it says that something has happened, until it was taken', async (t) => {
@@ -49,4 +54,37 @@ test('addresses of this host and broadcasts of its networks are known', (t) => {
   t.deepEqual(twin.routeTo(address('198.51.100.77')), { kind: 'unicast', source: null });
   t.is(twin.routeTo(address('2001:db8::77')).kind, 'unicast');
   twin.close();
+});
+
+test('a host that does not read keeps no process alive', async (t) => {
+  const server = createServer({ pauseOnConnect: true }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  server.on('connection', (peer) => {
+    peer.on('error', () => undefined);
+    t.teardown(() => peer.destroy());
+  });
+  const program = `
+    import { setTimeout as sleep } from 'node:timers/promises';
+    import { TwinHostSockets } from ${JSON.stringify(TWIN)};
+    const arena = new Uint8Array(65536);
+    const options = { capacity: 4, interfaceName: null, eventsMax: 4, arenas: [arena] };
+    const twin = new TwinHostSockets(options, () => undefined);
+    const handle = twin.connectTcp(Uint8Array.of(127, 0, 0, 1), ${port});
+    while (twin.takeEvents() === 0) await sleep(5);
+    twin.pieces.set([0, 0, arena.length]);
+    let waits = 0;
+    while (waits < 5) {
+      if (twin.write(handle, 1) < 0) waits += 1;
+      await sleep(5);
+    }
+    twin.closeSocket(handle);
+    twin.close();
+  `;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+    timeout: 10_000,
+  });
+  t.deepEqual(await once(child, 'exit'), [0, null]);
 });
