@@ -127,7 +127,7 @@ export class TwinStream {
   close(resets: boolean, closed: () => void = () => undefined): void {
     this.#socket.once('close', closed);
     if (!this.#isConnected) this.#socket.destroy();
-    else if (resets) this.#socket.resetAndDestroy();
+    else if (resets) this.#reset();
     else {
       this.#socket.destroySoon();
       this.endWithin(ENDING_MS);
@@ -140,8 +140,15 @@ export class TwinStream {
    */
   endWithin(ms: number): void {
     this.#socket.unref();
-    const late = setTimeout(() => this.#socket.resetAndDestroy(), ms).unref();
+    const late = setTimeout(() => this.#reset(), ms).unref();
     this.#socket.once('close', () => clearTimeout(late));
+  }
+
+  #reset(): void {
+    const { writableEnded, writableFinished, writableLength } = this.#socket;
+    // libuv refuses a reset while it shuts a socket down, and Node then never closes the handle.
+    if (writableEnded && !writableFinished && writableLength === 0) this.#socket.destroy();
+    else this.#socket.resetAndDestroy();
   }
 }
 

@@ -93,3 +93,12 @@ test.serial('what a closed connection still has for its host keeps no process al
   await once(peer, 'end');
   t.true(read > 65_536);
 });
+
+test('a connection that is reset while its half is ended is closed', async (t) => {
+  const { stream } = await connected(t);
+  stream.end();
+  await new Promise<void>((resolve) => {
+    stream.close(true, resolve);
+  });
+  t.pass();
+});
